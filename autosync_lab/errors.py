@@ -1,0 +1,100 @@
+"""Every error that AutoSync Lab raises on purpose, under one root."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class AutoSyncLabError(Exception):
+    """Root of all errors raised on purpose by this package."""
+
+
+class InvalidInput(AutoSyncLabError, ValueError):
+    """The caller's input breaks a rule; the message says which, what was received and what is valid.
+
+    Parameters
+    ----------
+    message : str
+        The rule that was broken.
+    where : str, optional
+        What was being read: a file, a field, a variable.
+    received : object, optional
+        The offending value.
+    valid : iterable of str, optional
+        The valid choices; the closest one to `received` is suggested.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        where: str | None = None,
+        received: object = None,
+        valid: Iterable[str] | None = None,
+    ) -> None:
+        self.rule = message
+        self.where = where
+        self.received = received
+        self.valid = tuple(valid) if valid is not None else None
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        text = f"{self.where}: {self.rule}" if self.where else self.rule
+        if self.received is not None:
+            text += f" (received {self.received!r})"
+        if self.valid is not None:
+            close = difflib.get_close_matches(str(self.received), self.valid, n=1)
+            if close:
+                text += f"; did you mean {close[0]!r}?"
+            text += f" Valid: {', '.join(self.valid)}." if self.valid else " There are no valid choices."
+        return text
+
+
+class InvalidModel(InvalidInput):
+    """A model cannot be described or captured."""
+
+
+class InvalidCluster(InvalidInput):
+    """A cluster file or specification breaks a rule."""
+
+
+class InvalidStrategy(InvalidInput):
+    """A strategy breaks a rule for its model or cluster."""
+
+
+class MissingExtra(AutoSyncLabError, ImportError):
+    """An optional dependency is not installed.
+
+    Parameters
+    ----------
+    package : str
+        The import name that is missing.
+    extra : str
+        The extra of this package that installs it.
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(f"{package} is not installed; install it with: pip install 'autosync-lab[{extra}]'")
+
+
+class ClusterUnavailable(AutoSyncLabError):
+    """A cluster's workers could not be started, or are gone for good.
+
+    Parameters
+    ----------
+    message : str
+        What failed.
+    stage : str
+        The stage of the start that failed.
+    stderr_tail : str, optional
+        The end of what the failing process wrote.
+    """
+
+    def __init__(self, message: str, *, stage: str, stderr_tail: str = "") -> None:
+        self.stage = stage
+        self.stderr_tail = stderr_tail
+        text = f"{message} (stage: {stage})"
+        if stderr_tail:
+            text += f"\n{stderr_tail}"
+        super().__init__(text)

@@ -1,0 +1,265 @@
+"""A synchronization strategy: one synchronizer per shard of every trainable variable, plus graph-wide settings."""
+
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from autosync_lab.content_hash import content_hash
+from autosync_lab.errors import InvalidStrategy
+
+FORMAT_VERSION = 1
+
+COMPRESSORS = ("none", "fp16", "bf16", "fp16-ef")
+"""Wire encodings of an all-reduced gradient; fp16-ef keeps the rounding error and adds it to the next gradient."""
+
+LOSSY_COMPRESSORS = frozenset(COMPRESSORS) - {"none"}
+
+SPARSE_MODES = ("gather", "dense")
+"""How all-reduce carries a sparse gradient: all-gather of its rows, or all-reduce of the densified gradient."""
+
+
+@dataclass(frozen=True)
+class ParameterServer:
+    """A shard owned by the server of one node.
+
+    Parameters
+    ----------
+    destination : str
+        Name of the node that owns the shard.
+    local_replication : bool
+        Gradients are first summed inside a node, and the shard is pulled once per node.
+    """
+
+    destination: str
+    local_replication: bool = False
+
+    kind: Literal["ps"] = "ps"
+
+
+@dataclass(frozen=True)
+class AllReduce:
+    """A shard whose gradient is summed by a collective over all replicas.
+
+    Parameters
+    ----------
+    group : int, optional
+        Shards with one group id travel as one fused collective; None leaves fusion to Horovod.
+    compressor : str
+        One of `COMPRESSORS`.
+    sparse_as : str
+        One of `SPARSE_MODES`; means something for sparse variables only.
+    """
+
+    group: int | None = None
+    compressor: str = "none"
+    sparse_as: str = "gather"
+
+    kind: Literal["ar"] = "ar"
+
+    def __post_init__(self) -> None:
+        if self.group is not None and self.group < 0:
+            raise InvalidStrategy("a group id is 0 or more, or null", received=self.group)
+        if self.compressor not in COMPRESSORS:
+            raise InvalidStrategy("unknown compressor", received=self.compressor, valid=COMPRESSORS)
+        if self.sparse_as not in SPARSE_MODES:
+            raise InvalidStrategy("unknown way to reduce rows", received=self.sparse_as, valid=SPARSE_MODES)
+
+
+Synchronizer = ParameterServer | AllReduce
+
+
+@dataclass(frozen=True)
+class VariableStrategy:
+    """How one variable is synchronized.
+
+    Parameters
+    ----------
+    variable : str
+        Its name.
+    shards : tuple of ParameterServer or AllReduce
+        One synchronizer per shard, in order along `axis`; a single one if the variable is not partitioned.
+    axis : int, optional
+        The partition axis; None if the variable is not partitioned.
+    """
+
+    variable: str
+    shards: tuple[Synchronizer, ...]
+    axis: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shards", tuple(self.shards))
+        where = f"variable {self.variable!r}"
+        if not self.shards:
+            raise InvalidStrategy("a variable has at least one shard", where=where)
+        if self.axis is None and len(self.shards) > 1:
+            raise InvalidStrategy("more than one shard needs a partition axis", where=where, received=len(self.shards))
+        if self.axis is not None and self.axis < 0:
+            raise InvalidStrategy("a partition axis is 0 or more", where=where, received=self.axis)
+        if self.axis is not None and len(self.shards) < 2:
+            raise InvalidStrategy("a partitioned variable has at least 2 shards", where=where, received=len(self.shards))
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """One synchronizer per shard of every trainable variable, plus graph-wide settings.
+
+    What depends on a model and a cluster (shapes, node names) is checked by `validate_strategy`.
+
+    Parameters
+    ----------
+    variables : tuple of VariableStrategy
+        In the model's forward order.
+    replicas : int
+        Number of replicas.
+    synchronous : bool
+        False: parameter servers apply every push as it comes.
+    staleness : int, optional
+        Asynchronous only: how many steps the fastest replica may be ahead of the slowest; None is no bound.
+    push_credit : int
+        How many parameter-server pushes a replica keeps in flight; 0 is no limit.
+    """
+
+    variables: tuple[VariableStrategy, ...]
+    replicas: int
+    synchronous: bool = True
+    staleness: int | None = None
+    push_credit: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variables", tuple(self.variables))
+        if self.replicas < 1:
+            raise InvalidStrategy("a strategy has at least 1 replica", received=self.replicas)
+        if self.push_credit < 0:
+            raise InvalidStrategy("push_credit is 0 (no limit) or more", received=self.push_credit)
+        if self.staleness is not None and (self.synchronous or self.staleness < 0):
+            raise InvalidStrategy("a staleness bound is 0 or more, for asynchronous strategies", received=self.staleness)
+        names = [v.variable for v in self.variables]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidStrategy("a variable has one entry", received=name)
+
+    @cached_property
+    def id(self) -> str:
+        """Content id: equal strategies, equal ids, in every process."""
+        return content_hash(self._content(), length=12)
+
+    @property
+    def lossless(self) -> bool:
+        """True if training gives what one process on the concatenated batch gives: synchronous, no lossy compressor."""
+        return self.synchronous and not any(
+            isinstance(s, AllReduce) and s.compressor in LOSSY_COMPRESSORS for v in self.variables for s in v.shards
+        )
+
+    def with_settings(self, **settings: Any) -> "Strategy":
+        """A copy with other graph-wide settings."""
+        return replace(self, **settings)
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "replicas": self.replicas,
+            "synchronous": self.synchronous,
+            "staleness": self.staleness,
+            "push_credit": self.push_credit,
+            "variables": [_variable_to_json(v) for v in self.variables],
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Versioned JSON document."""
+        return {"format": "autosync-lab/strategy", "version": FORMAT_VERSION, "id": self.id} | self._content()
+
+    def dumps(self) -> str:
+        """JSON text."""
+        return json.dumps(self.to_json(), indent=1)
+
+    @classmethod
+    def loads(cls, text: str, *, where: str | None = None) -> "Strategy":
+        """Inverse of `dumps`."""
+        try:
+            document = json.loads(text)
+        except ValueError as error:
+            raise InvalidStrategy(f"this is no JSON: {error}", where=where) from None
+        return cls.from_json(document, where=where)
+
+    @classmethod
+    def from_json(cls, document: Any, *, where: str | None = None) -> "Strategy":
+        """Inverse of `to_json`.
+
+        Raises
+        ------
+        InvalidStrategy
+            Naming the field and the variable that is wrong.
+        """
+        if not isinstance(document, dict) or document.get("format") != "autosync-lab/strategy":
+            raise InvalidStrategy("this is no strategy file", where=where)
+        if document.get("version") != FORMAT_VERSION:
+            raise InvalidStrategy(
+                f"this version reads strategy files of version {FORMAT_VERSION}",
+                where=where,
+                received=document.get("version"),
+            )
+        known = {"format", "version", "id", "replicas", "synchronous", "staleness", "push_credit", "variables"}
+        _only(document, known, where)
+        for required in ("replicas", "variables"):
+            if required not in document:
+                raise InvalidStrategy(f"the field {required!r} is missing", where=where)
+        if not isinstance(document["variables"], list):
+            raise InvalidStrategy("'variables' is a list", where=where, received=document["variables"])
+        return cls(
+            variables=tuple(_variable_from_json(v, where) for v in document["variables"]),
+            replicas=_integer(document, "replicas", where),
+            synchronous=bool(document.get("synchronous", True)),
+            staleness=document.get("staleness"),
+            push_credit=_integer(document, "push_credit", where) if "push_credit" in document else 0,
+        )
+
+
+def _variable_to_json(entry: VariableStrategy) -> dict[str, Any]:
+    shards: list[dict[str, Any]] = []
+    for shard in entry.shards:
+        if isinstance(shard, ParameterServer):
+            shards.append({"ps": shard.destination, "local_replication": shard.local_replication})
+        else:
+            shards.append({"ar": shard.group, "compressor": shard.compressor, "sparse_as": shard.sparse_as})
+    return {"variable": entry.variable, "axis": entry.axis, "shards": shards}
+
+
+def _variable_from_json(document: Any, where: str | None) -> VariableStrategy:
+    if not isinstance(document, dict) or not isinstance(document.get("variable"), str):
+        raise InvalidStrategy("an entry names its variable", where=where, received=document)
+    where = f"{where}: variable {document['variable']!r}" if where else f"variable {document['variable']!r}"
+    _only(document, {"variable", "axis", "shards"}, where)
+    shards = document.get("shards")
+    if not isinstance(shards, list):
+        raise InvalidStrategy("'shards' is a list", where=where, received=shards)
+    axis = _integer(document, "axis", where) if document.get("axis") is not None else None
+    return VariableStrategy(document["variable"], tuple(_shard_from_json(s, where) for s in shards), axis)
+
+
+def _shard_from_json(document: Any, where: str) -> Synchronizer:
+    if not isinstance(document, dict) or ("ps" in document) == ("ar" in document):
+        raise InvalidStrategy("a shard has either 'ps' (a node) or 'ar' (a group)", where=where, received=document)
+    if "ps" in document:
+        _only(document, {"ps", "local_replication"}, where)
+        if not isinstance(document["ps"], str):
+            raise InvalidStrategy("'ps' is the name of a node", where=where, received=document["ps"])
+        return ParameterServer(document["ps"], bool(document.get("local_replication", False)))
+    _only(document, {"ar", "compressor", "sparse_as"}, where)
+    group = _integer(document, "ar", where) if document["ar"] is not None else None
+    try:
+        return AllReduce(group, document.get("compressor", "none"), document.get("sparse_as", "gather"))
+    except InvalidStrategy as error:
+        raise InvalidStrategy(error.rule, where=where, received=error.received, valid=error.valid) from None
+
+
+def _only(document: dict[str, Any], known: set[str], where: str | None) -> None:
+    for field_name in document:
+        if field_name not in known:
+            raise InvalidStrategy("unknown field", where=where, received=field_name, valid=sorted(known))
+
+
+def _integer(document: dict[str, Any], field_name: str, where: str | None) -> int:
+    value = document[field_name]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidStrategy(f"{field_name!r} is a whole number", where=where, received=value)
+    return value
