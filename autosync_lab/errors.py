@@ -98,3 +98,20 @@ class ClusterUnavailable(AutoSyncLabError):
         if stderr_tail:
             text += f"\n{stderr_tail}"
         super().__init__(text)
+
+
+class StoreUnavailable(AutoSyncLabError):
+    """The system does not let a trial store be read or written: disk full, locked, no permission, damaged.
+
+    Parameters
+    ----------
+    path : str
+        The store's file.
+    reason : str
+        What the system said.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"trial store {path}: {reason}")
