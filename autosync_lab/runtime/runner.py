@@ -529,14 +529,12 @@ class _Run:
 
     def _trace(self) -> tuple[Event, ...]:
         answers = self._pool.ask_all({"order": "trace"}, self._patience())
-        events: list[Event] = []
-        for answer in answers:
-            assert answer.message is not None
-            events += [
-                Event(self._pool.name(answer.index), *fields)
-                for fields in answer.message["events"]
-            ]
-        return tuple(events)
+        events = [(a.index, e) for a in answers if a.message is not None for e in a.message["events"]]
+        begin = min((start for _, (_, _, start, _) in events), default=0.0)
+        return tuple(
+            Event(self._pool.name(index), lane, name, start - begin, end - begin)
+            for index, (lane, name, start, end) in events
+        )
 
     def _fetch(
         self, model: ModelSpec, indices: tuple[int, ...]

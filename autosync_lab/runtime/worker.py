@@ -153,9 +153,8 @@ class Worker:
         options = tf.compat.v1.RunOptions(
             trace_level=tf.compat.v1.RunOptions.FULL_TRACE
         )
-        begin_s = time.time()
         self._run_step(options=options, run_metadata=metadata)
-        return {"events": step_events(metadata.step_stats, self._place, begin_s)}
+        return {"events": step_events(metadata.step_stats, self._place)}
 
     def _do_profile(self, order: dict[str, Any], _: bytes) -> dict[str, Any]:
         from autosync_lab.runtime.engine.profile import profile_step

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from autosync_lab.runtime.engine.constants import constant
+
 MOMENTUM = 0.9
 ADAM_BETA_1, ADAM_BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-7
 ADAGRAD_INITIAL, ADAGRAD_EPSILON = 0.1, 1e-7

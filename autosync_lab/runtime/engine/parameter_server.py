@@ -8,8 +8,11 @@ Local replication: gradients are first summed on the first process of a node (it
 the whole node.
 """
 
+from functools import cached_property
+
 import tensorflow as tf
 
+from autosync_lab.runtime.engine.constants import constant
 from autosync_lab.runtime.engine.optimizer import SHARD_OPTIMIZERS, Shard
 from autosync_lab.runtime.engine.rows import Rows, merged
 from autosync_lab.runtime.engine.tokens import Tokens
@@ -37,62 +40,60 @@ class PushCredit:
 class DenseSum:
     """Sums one dense gradient of each of `pushers` on one process."""
 
-    def __init__(
-        self,
-        name: str,
-        shape: tuple[int, ...],
-        dtype: tf.DType,
-        device: str,
-        pushers: int,
-    ) -> None:
+    def __init__(self, name: str, shape: tuple[int, ...], dtype: tf.DType, device: str, pushers: int) -> None:
+        self._shape = shape
+        self._dtype = dtype
         self._pushers = pushers
         self._device = device
         with tf.device(device):
-            self._accumulator = tf.compat.v1.ConditionalAccumulator(
-                dtype, shape=shape, shared_name=name, name=name, reduction_type="SUM"
+            self._accumulator = tf.raw_ops.ResourceConditionalAccumulator(
+                dtype=dtype, shape=shape, shared_name=name, reduction_type="SUM"
             )
 
     def push(self, gradient: tf.Tensor) -> tf.Operation:
         """Send one gradient to the sum."""
+        # The accumulator drops gradients whose step lies behind its own; this one never does.
+        step = constant(tf.int64.max, tf.int64, self._device)
         with tf.device(self._device):
-            # The accumulator drops gradients whose step lies behind its own; ours stays 0 and drops none.
-            return self._accumulator.apply_grad(gradient, local_step=tf.int64.max)
+            return tf.raw_ops.ResourceAccumulatorApplyGradient(
+                handle=self._accumulator, local_step=step, gradient=gradient
+            )
 
     def take(self) -> tf.Tensor:
         """The sum, once every pusher has pushed."""
+        required = constant(self._pushers, tf.int32, self._device)
         with tf.device(self._device):
-            return self._accumulator.take_grad(self._pushers)
+            total = tf.raw_ops.ResourceAccumulatorTakeGradient(
+                handle=self._accumulator, num_required=required, dtype=self._dtype
+            )
+        total.set_shape(self._shape)
+        return total
 
 
 class RowSum:
     """Collects the row gradients of `pushers` on one process."""
 
-    def __init__(
-        self,
-        name: str,
-        shape: tuple[int, ...],
-        dtype: tf.DType,
-        device: str,
-        pushers: int,
-    ) -> None:
+    def __init__(self, name: str, shape: tuple[int, ...], dtype: tf.DType, device: str, pushers: int) -> None:
         self._shape = shape
+        self._types = [dtype, tf.int64]
         self._pushers = pushers
         self._device = device
         with tf.device(device):
             # Two rounds fit, so that no push ever waits for room.
-            self._queue = tf.queue.FIFOQueue(
-                2 * pushers, [dtype, tf.int64], shared_name=name, name=name
-            )
+            self._queue = tf.raw_ops.FIFOQueueV2(component_types=self._types, capacity=2 * pushers, shared_name=name)
 
     def push(self, rows: Rows) -> tf.Operation:
         """Send one replica's rows."""
         with tf.device(self._device):
-            return self._queue.enqueue([rows.values, rows.ids])
+            return tf.raw_ops.QueueEnqueueV2(handle=self._queue, components=[rows.values, rows.ids])
 
     def take(self) -> Rows:
         """All rows, once every pusher has pushed; a row may be named several times."""
         with tf.device(self._device):
-            parts = [self._queue.dequeue() for _ in range(self._pushers)]
+            parts = [
+                tf.raw_ops.QueueDequeueV2(handle=self._queue, component_types=self._types)
+                for _ in range(self._pushers)
+            ]
             values = tf.concat([p[0] for p in parts], 0)
             ids = tf.concat([p[1] for p in parts], 0)
         values.set_shape([None, *self._shape[1:]])
@@ -157,9 +158,9 @@ class ServedShard:
         """The owner's part of a step: wait for all pushes, update the shard, give out tokens."""
         with tf.name_scope(f"apply/{self._name}"):
             update = self._update(
-                self._sum(self.shard.device, self._name, self._pushers).take()
+                self._sum.take()
             )
-            return self._tokens().release(self._pushers, [update])
+            return self._tokens.release(self._pushers, [update])
 
     def push(
         self, gradient: tf.Tensor | Rows, credit: PushCredit
@@ -175,7 +176,7 @@ class ServedShard:
         if self._through_leader:
             leader = place.first_process(place.node)
             name = f"{self._name}/node{place.node}"
-            inside = self._sum(
+            inside = self._sum_on(
                 place.device(leader), name, place.processes_on(place.node)
             )
             with tf.name_scope(f"local/{self._name}"):
@@ -184,27 +185,14 @@ class ServedShard:
                     return [pushed]
                 gradient = inside.take()
                 gradient = merged(gradient) if isinstance(gradient, Rows) else gradient
-        with (
-            tf.control_dependencies(credit.gate()),
-            tf.name_scope(f"push/{self._name}"),
-            tf.device(place.here),
-        ):
-            if isinstance(gradient, Rows):
-                gradient = Rows(tf.identity(gradient.values), tf.identity(gradient.ids))
-            else:
-                gradient = tf.identity(gradient)
         with tf.name_scope(f"push/{self._name}"):
-            if self._synchronous:
-                pushed = self._sum(self.shard.device, self._name, self._pushers).push(
-                    gradient
-                )
-            else:
-                pushed = self._update(gradient)
+            gradient = _after(credit.gate(), gradient, place.here)
+            pushed = self._sum.push(gradient) if self._synchronous else self._update(gradient)
         credit.record(pushed)
         if not self._synchronous:
             return [pushed]
         with tf.name_scope(f"pull/{self._name}"):
-            return [self._tokens().take(1, [pushed])]
+            return [self._tokens.take([pushed])]
 
     def pull(self, after: list[tf.Operation]) -> tf.Tensor:
         """The shard's value on this process, once `after` is done."""
@@ -212,9 +200,7 @@ class ServedShard:
         with tf.name_scope(f"pull/{self._name}"):
             if not self._through_leader:
                 with tf.control_dependencies(after):
-                    value = self.shard.read()
-                with tf.device(place.here):
-                    return tf.identity(value)
+                    return self.shard.read()
             leader = place.first_process(place.node)
             cache = Shard(
                 f"{self._name}/node{place.node}/cache",
@@ -227,19 +213,15 @@ class ServedShard:
                 with tf.control_dependencies(after), tf.device(place.here):
                     cached = cache.assign(self.shard.read())
                     after = [present.release(place.processes_on(place.node), [cached])]
-            with tf.control_dependencies([present.take(1, after)]):
-                value = cache.read()
-            with tf.device(place.here):
-                return tf.identity(value)
+            with tf.control_dependencies([present.take(after)]):
+                return cache.read()
 
     def pull_rows(self, ids: tf.Tensor) -> tf.Tensor:
         """Some rows of the shard's present value, on this process; `ids` count from the shard's start."""
         with tf.name_scope(f"pull/{self._name}"):
             if self._through_leader:
                 return self._pull_rows_through_leader(ids)
-            rows = self.shard.gather(ids)
-            with tf.device(self._place.here):
-                return tf.identity(rows)
+            return self.shard.gather(ids)
 
     def _pull_rows_through_leader(self, ids: tf.Tensor) -> tf.Tensor:
         """The leader pulls the union of what its node's replicas ask for."""
@@ -269,8 +251,7 @@ class ServedShard:
             with tf.control_dependencies([sent]):
                 rows = given[place.index].dequeue()
         rows.set_shape([None, *self.shard.shape[1:]])
-        with tf.device(place.here):
-            return tf.identity(rows)
+        return rows
 
     def _queue(self, purpose: str, dtype: tf.DType) -> tf.queue.FIFOQueue:
         name = f"{self._name}/node{self._place.node}/{purpose}"
@@ -286,18 +267,29 @@ class ServedShard:
             2 * place.processes_on(place.node),
         )
 
-    def _sum(self, device: str, name: str, pushers: int) -> DenseSum | RowSum:
-        return self._sum_kind(
-            f"{name}/sum", self.shard.shape, self.shard.dtype, device, pushers
-        )
+    @cached_property
+    def _sum(self) -> DenseSum | RowSum:
+        return self._sum_on(self.shard.device, self._name, self._pushers)
 
+    @cached_property
     def _tokens(self) -> Tokens:
         return Tokens(f"{self._name}/tokens", self.shard.device, 2 * self._pushers)
+
+    def _sum_on(self, device: str, name: str, pushers: int) -> DenseSum | RowSum:
+        return self._sum_kind(f"{name}/sum", self.shard.shape, self.shard.dtype, device, pushers)
 
     def _update(self, total: tf.Tensor | Rows) -> tf.Operation:
         # An asynchronous push counts as its share of the batch: n pushes move the shard as one synchronous step does.
         with tf.device(self.shard.device):
-            share = tf.cast(1.0 / self._place.replicas, self.shard.dtype)
+            share = constant(1.0 / self._place.replicas, self.shard.dtype, self.shard.device)
             if isinstance(total, Rows):
                 return self.optimizer.apply_rows(total.values * share, total.ids)
             return self.optimizer.apply(total * share)
+
+
+def _after(operations: list[tf.Operation], gradient: tf.Tensor | Rows, device: str) -> tf.Tensor | Rows:
+    """The gradient, available on `device` once `operations` are done, under a name that traces show."""
+    with tf.control_dependencies(operations), tf.device(device):
+        if isinstance(gradient, Rows):
+            return Rows(tf.identity(gradient.values), tf.identity(gradient.ids))
+        return tf.identity(gradient)

@@ -23,20 +23,21 @@ def merged(rows: Rows) -> Rows:
     return Rows(values, ids)
 
 
+def shard_of_rows(ids: tf.Tensor, offsets: Sequence[int]) -> tuple[tf.Tensor, tf.Tensor]:
+    """Which shard of axis 0 each row is in (int32), and its number counted from that shard's start (int64)."""
+    owner = tf.searchsorted(tf.constant(offsets[1:-1], tf.int64), ids, side="right")
+    return owner, ids - tf.gather(tf.constant(offsets[:-1], tf.int64), owner)
+
+
 def split_rows(rows: Rows, offsets: Sequence[int]) -> list[Rows]:
     """Rows of each shard of axis 0, numbered from the shard's start; `offsets` are `shard_offsets`."""
-    if len(offsets) == 2:
+    count = len(offsets) - 1
+    if count == 1:
         return [rows]
-    parts = []
-    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
-        inside = (rows.ids >= start) & (rows.ids < end)
-        parts.append(
-            Rows(
-                tf.boolean_mask(rows.values, inside),
-                tf.boolean_mask(rows.ids, inside) - start,
-            )
-        )
-    return parts
+    owner, local = shard_of_rows(rows.ids, offsets)
+    values = tf.dynamic_partition(rows.values, owner, count)
+    ids = tf.dynamic_partition(local, owner, count)
+    return [Rows(v, i) for v, i in zip(values, ids, strict=True)]
 
 
 @dataclass(frozen=True)

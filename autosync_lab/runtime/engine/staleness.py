@@ -35,7 +35,7 @@ def staleness_gate(
             for r in ranks
         ]
         told = [tokens.release(1, pushes) for tokens in out]
-        gate = tf.group(*[tokens.take(1, told) for tokens in into])
+        gate = tf.group(*[tokens.take(told) for tokens in into])
         initializers = (
             [tokens.release(staleness, []) for tokens in out] if staleness else []
         )

@@ -21,6 +21,7 @@ from autosync_lab.runtime.engine.rows import (
     Rows,
     find_row_reads,
     merged,
+    shard_of_rows,
     split_rows,
     without_nodes,
 )
@@ -150,13 +151,11 @@ class _Variable:
         """Rows of the variable, gathered shard by shard; `ids` [k] without repetition."""
         if len(self.shards) == 1:
             return self._shard_rows(0, ids)
-        bounds = tf.constant(self.offsets[1:-1], tf.int64)
-        owner = tf.cast(tf.searchsorted(bounds, ids, side="right"), tf.int32)
-        count = len(self.shards)
-        positions = tf.dynamic_partition(tf.range(tf.size(ids)), owner, count)
-        parts = tf.dynamic_partition(ids, owner, count)
+        owner, local = shard_of_rows(ids, self.offsets)
+        positions = tf.dynamic_partition(tf.range(tf.size(ids)), owner, len(self.shards))
         rows = [
-            self._shard_rows(s, part - self.offsets[s]) for s, part in enumerate(parts)
+            self._shard_rows(s, part)
+            for s, part in enumerate(tf.dynamic_partition(local, owner, len(self.shards)))
         ]
         return tf.dynamic_stitch(positions, rows)
 
