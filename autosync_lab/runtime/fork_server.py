@@ -131,9 +131,10 @@ def _run(role: str, channel: Channel, config: dict[str, Any]) -> int:
 
         return serve_rendezvous(channel, config)
     if role == "mirrored":
-        from autosync_lab.runtime.mirrored_worker import serve_mirrored_worker
+        from autosync_lab.runtime.mirrored_worker import MirroredWorker
+        from autosync_lab.runtime.worker import serve
 
-        return serve_mirrored_worker(channel, config)
+        return serve(channel, config, MirroredWorker(channel))
     raise ValueError(f"no role {role!r}")
 
 

@@ -60,19 +60,19 @@ class WorkerPool:
     ----------
     cluster : ClusterSpec
     launcher : Launcher
-    environment : dict of str to str
-        Extra environment of the workers (Horovod's settings).
+    role : str
+        What the processes are: "worker", or "mirrored" for that peer.
     """
 
     def __init__(
-        self, cluster: ClusterSpec, launcher: Launcher, environment: dict[str, str]
+        self, cluster: ClusterSpec, launcher: Launcher, role: str
     ) -> None:
         self.cluster = cluster
         self.launcher = launcher
         self.places = places_of(cluster)
         self.processes: list[WorkerProcess] = []
         self._rendezvous: WorkerProcess | None = None
-        self._environment = environment
+        self._role = role
         self._answers: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
         self._cancel = threading.Event()
 
@@ -102,7 +102,7 @@ class WorkerPool:
             for place in self.places:
                 config = {"memory_bytes": self._memory_bytes(place)}
                 process = self.launcher.spawn(
-                    "worker", place.node, self.name(place.index), config, {}
+                    self._role, place.node, self.name(place.index), config, {}
                 )
                 self.processes.append(process)
                 threading.Thread(
@@ -328,4 +328,4 @@ class WorkerPool:
             "HOROVOD_GLOO_RENDEZVOUS_PORT": str(port),
             # A group is fused with nothing else: what the strategy says is what travels together.
             "HOROVOD_DISABLE_GROUP_FUSION": "1",
-        } | self._environment
+        }

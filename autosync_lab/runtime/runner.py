@@ -59,7 +59,7 @@ class Profile:
 
 
 def open_cluster(
-    cluster: ClusterSpec, *, environment: dict[str, str] | None = None
+    cluster: ClusterSpec, *, environment: dict[str, str] | None = None, role: str = "worker"
 ) -> "Runner":
     """Start a cluster's processes and wait until they have found each other.
 
@@ -68,6 +68,8 @@ def open_cluster(
     cluster : ClusterSpec
     environment : dict of str to str, optional
         Extra environment of the workers, such as Horovod's settings.
+    role : str
+        What the processes are: "worker" runs strategies, "mirrored" is a peer (see `autosync_lab.runtime.peers`).
 
     Returns
     -------
@@ -84,18 +86,18 @@ def open_cluster(
             "open_cluster takes a ClusterSpec (see autosync_lab.load_cluster)",
             received=cluster,
         )
-    return Runner(cluster, _launcher(cluster), environment or {})
+    return Runner(cluster, _launcher(cluster, environment or {}), role)
 
 
-def _launcher(cluster: ClusterSpec) -> Launcher:
+def _launcher(cluster: ClusterSpec, environment: dict[str, str]) -> Launcher:
     if cluster.launcher == "local":
         from autosync_lab.runtime.launchers.local import LocalLauncher
 
-        return LocalLauncher(cluster)
+        return LocalLauncher(cluster, environment)
     if cluster.launcher == "emulated":
         from autosync_lab.runtime.launchers.emulated import EmulatedLauncher
 
-        return EmulatedLauncher(cluster)
+        return EmulatedLauncher(cluster, environment)
     raise InvalidInput(
         "this cluster's launcher starts no processes here",
         received=cluster.launcher,
@@ -107,12 +109,12 @@ class Runner:
     """Measures strategies on a warm pool of workers, one at a time; made by `open_cluster`."""
 
     def __init__(
-        self, cluster: ClusterSpec, launcher: Launcher, environment: dict[str, str]
+        self, cluster: ClusterSpec, launcher: Launcher, role: str
     ) -> None:
         self.cluster = cluster
         self._lock = threading.Lock()
         self._launcher = launcher
-        self._pool = WorkerPool(cluster, launcher, environment)
+        self._pool = WorkerPool(cluster, launcher, role)
         self._model: tuple[ModelSpec, str, bytes] | None = None
         self._sent: str | None = None
         self._closed = False

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,7 +24,19 @@ OUT_OF_MEMORY_SCORE = 900
 """The kernel's own choice (0..1000) of what to end when memory runs out: a worker long before the notebook."""
 
 
+class Obedient(Protocol):
+    """What answers orders."""
+
+    def obey(self, order: dict[str, Any], payload: bytes) -> tuple[dict[str, Any], bytes]:
+        """Do what one order says; returns the answer and its bytes."""
+
+
 def serve_worker(channel: Channel, config: dict[str, Any]) -> int:
+    """Be a worker of strategies; see `serve`."""
+    return serve(channel, config, Worker(channel))
+
+
+def serve(channel: Channel, config: dict[str, Any], worker: Obedient) -> int:
     """Answer orders until the client's end of the channel closes.
 
     `config` has `memory_bytes` (or null): how much this process may allocate.
@@ -36,7 +48,6 @@ def serve_worker(channel: Channel, config: dict[str, Any]) -> int:
         resource.setrlimit(
             resource.RLIMIT_DATA, (config["memory_bytes"], config["memory_bytes"])
         )
-    worker = Worker(channel)
     while True:
         try:
             order, payload = channel.receive()

@@ -10,14 +10,14 @@ from autosync_lab.runtime.namespaces import unshare_command
 class EmulatedLauncher(ForkingLauncher):
     """Processes in the namespaces of emulated nodes; needs root or unprivileged user namespaces."""
 
-    def __init__(self, cluster: ClusterSpec) -> None:
+    def __init__(self, cluster: ClusterSpec, environment: dict[str, str]) -> None:
         prefix = unshare_command()
         if prefix is None:
             raise ClusterUnavailable(
                 "this machine allows no network namespaces, so nodes cannot be emulated; see `autosync-lab doctor`",
                 stage="start",
             )
-        super().__init__(prefix)
+        super().__init__(prefix, environment)
         self._cluster = cluster
         self.network: EmulatedNetwork | None = None
 

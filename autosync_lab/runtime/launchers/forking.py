@@ -31,10 +31,13 @@ class ForkingLauncher(Launcher):
     ----------
     command_prefix : tuple of str
         Starts the fork server in namespaces of its own.
+    environment : dict of str to str
+        Extra environment of the fork server. Horovod reads some of its settings when it is loaded, which is there.
     """
 
-    def __init__(self, command_prefix: tuple[str, ...]) -> None:
+    def __init__(self, command_prefix: tuple[str, ...], environment: dict[str, str]) -> None:
         self._prefix = command_prefix
+        self._environment = environment
         self._server: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._folder: RunFolder | None = None
@@ -68,7 +71,7 @@ class ForkingLauncher(Launcher):
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
             "GRPC_VERBOSITY": "ERROR",
-        }
+        } | self._environment
         # A proxy meant for the outside world must not carry the cluster's own traffic.
         environment = {
             k: v for k, v in environment.items() if not k.lower().endswith("_proxy")

@@ -12,7 +12,7 @@ class LocalLauncher(ForkingLauncher):
     """Processes in one private network namespace: TensorFlow's servers listen on all of its interfaces, and it has only
     a loopback that no other program can reach."""
 
-    def __init__(self, cluster: ClusterSpec) -> None:
+    def __init__(self, cluster: ClusterSpec, environment: dict[str, str]) -> None:
         prefix = unshare_command()
         if prefix is None:
             raise ClusterUnavailable(
@@ -20,7 +20,7 @@ class LocalLauncher(ForkingLauncher):
                 "to the network; see `autosync-lab doctor`",
                 stage="start",
             )
-        super().__init__(prefix)
+        super().__init__(prefix, environment)
 
     def prepare(self) -> None:
         hosts = self.folder / "hosts"
