@@ -135,7 +135,9 @@ class ModelSpec:
             raise InvalidModel("this is no model file", where=where, received=document.get("format"))
         if document.get("version") != FORMAT_VERSION:
             raise InvalidModel(
-                f"this version reads model files of version {FORMAT_VERSION}", where=where, received=document.get("version")
+                f"this version reads model files of version {FORMAT_VERSION}",
+                where=where,
+                received=document.get("version"),
             )
         missing = sorted({"name", "batch_size", "variables"} - set(document))
         if missing:

@@ -137,7 +137,9 @@ class TracedModel:
         except (ValueError, KeyError, OSError) as error:
             raise InvalidModel(f"these bytes are no traced model: {error}") from None
         if header["version"] != FORMAT_VERSION:
-            raise InvalidModel(f"this version reads traced models of version {FORMAT_VERSION}", received=header["version"])
+            raise InvalidModel(
+                f"this version reads traced models of version {FORMAT_VERSION}", received=header["version"]
+            )
         values = {name: members[f"value{i}"] for i, name in enumerate(header["values"])}
         if header["bfloat16"]:
             import ml_dtypes

@@ -57,9 +57,7 @@ class Channel:
         """
         header_length, payload_length = _FRAME.unpack(self._exactly(_FRAME.size))
         if header_length > MAX_HEADER_BYTES or payload_length > MAX_PAYLOAD_BYTES:
-            raise ChannelClosed(
-                f"a frame of {header_length} + {payload_length} bytes is over the limit"
-            )
+            raise ChannelClosed(f"a frame of {header_length} + {payload_length} bytes is over the limit")
         try:
             message = json.loads(self._exactly(header_length))
         except ValueError:

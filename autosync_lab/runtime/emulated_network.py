@@ -50,9 +50,7 @@ class EmulatedNetwork:
     @property
     def congestion_control(self) -> str:
         """TCP's congestion control on the nodes."""
-        return str(
-            self._cluster.launcher_options.get("congestion_control", CONGESTION_CONTROL)
-        )
+        return str(self._cluster.launcher_options.get("congestion_control", CONGESTION_CONTROL))
 
     @property
     def queue_bytes(self) -> int:
@@ -76,9 +74,7 @@ class EmulatedNetwork:
             If a command fails, with what it wrote.
         """
         nodes = self._cluster.nodes
-        lines = ["127.0.0.1 localhost"] + [
-            f"{self.address(i)} {n.name}" for i, n in enumerate(nodes)
-        ]
+        lines = ["127.0.0.1 localhost"] + [f"{self.address(i)} {n.name}" for i, n in enumerate(nodes)]
         self._hosts.write_text("\n".join(lines) + "\n")
         self._ip(
             self._switch_pid,
@@ -94,10 +90,7 @@ class EmulatedNetwork:
 
     def bytes_by_node(self) -> dict[str, tuple[int, int]]:
         """Bytes that each node's interface has sent and received since it was made."""
-        return {
-            node.name: self._interface_bytes(i)
-            for i, node in enumerate(self._cluster.nodes)
-        }
+        return {node.name: self._interface_bytes(i) for i, node in enumerate(self._cluster.nodes)}
 
     def close(self) -> None:
         """Let the nodes vanish."""
@@ -191,9 +184,7 @@ class EmulatedNetwork:
             if name.strip() == "eth0":
                 fields = counters.split()
                 return int(fields[8]), int(fields[0])
-        raise ClusterUnavailable(
-            f"node {self._cluster.nodes[node].name} has no interface", stage="network"
-        )
+        raise ClusterUnavailable(f"node {self._cluster.nodes[node].name} has no interface", stage="network")
 
     def _ip(self, pid: int, commands: list[str]) -> None:
         self._run(pid, ["ip", "-batch", "-"], "\n".join(commands) + "\n")
@@ -209,9 +200,7 @@ class EmulatedNetwork:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise ClusterUnavailable(
-                f"{command[0]} failed: {error}", stage="network"
-            ) from None
+            raise ClusterUnavailable(f"{command[0]} failed: {error}", stage="network") from None
         if done.returncode != 0:
             raise ClusterUnavailable(
                 f"`{' '.join(command)}` failed with {done.returncode}",

@@ -33,9 +33,7 @@ def main() -> None:
         while True:
             for key, _ in selector.select():
                 if key.fileobj is control:
-                    packet, descriptors, _, _ = socket.recv_fds(
-                        control, PACKET_BYTES, 1
-                    )
+                    packet, descriptors, _, _ = socket.recv_fds(control, PACKET_BYTES, 1)
                     if not packet:
                         return
                     order = json.loads(packet)

@@ -124,7 +124,10 @@ def _compute_function(traced: TracedModel) -> Any:
 
     wrapped = tf.compat.v1.wrap_function(imported, [])
     variables = [*traced.trainable, *traced.state]
-    feeds = [wrapped.graph.get_tensor_by_name(n) for n in [i.tensor for i in traced.inputs] + [v.placeholder for v in variables]]
+    feeds = [
+        wrapped.graph.get_tensor_by_name(n)
+        for n in [i.tensor for i in traced.inputs] + [v.placeholder for v in variables]
+    ]
     names = [traced.loss]
     for variable in traced.trainable:
         names += [n for n in (variable.gradient, variable.values, variable.indices) if n is not None]

@@ -19,9 +19,7 @@ def unshare_command() -> tuple[str, ...] | None:
     """
     prefix = UNSHARE if os.geteuid() == 0 else (*UNSHARE, "--user", "--map-root-user")
     try:
-        probe = subprocess.run(
-            [*prefix, "true"], capture_output=True, timeout=10, check=False
-        )
+        probe = subprocess.run([*prefix, "true"], capture_output=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return prefix if probe.returncode == 0 else None
@@ -44,9 +42,7 @@ def wait_for_namespaces(process: "subprocess.Popen[bytes]", outside_pid: int) ->
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            apart = os.readlink(f"/proc/{process.pid}/ns/net") != os.readlink(
-                f"/proc/{outside_pid}/ns/net"
-            )
+            apart = os.readlink(f"/proc/{process.pid}/ns/net") != os.readlink(f"/proc/{outside_pid}/ns/net")
             if apart and Path(f"/proc/{process.pid}/comm").read_text().strip() not in (
                 "unshare",
                 "nsenter",
@@ -55,6 +51,4 @@ def wait_for_namespaces(process: "subprocess.Popen[bytes]", outside_pid: int) ->
         except OSError:
             pass
         time.sleep(0.002)
-    raise ClusterUnavailable(
-        "a process did not get namespaces of its own", stage="network"
-    )
+    raise ClusterUnavailable("a process did not get namespaces of its own", stage="network")

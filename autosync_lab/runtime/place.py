@@ -97,11 +97,8 @@ def places_of(cluster: ClusterSpec) -> tuple[Place, ...]:
     for index, node in enumerate(cluster.nodes):
         first_rank = sum(n.replicas for n in cluster.nodes[:index])
         node_of_process += [index] * max(1, node.replicas)
-        rank_of_process += (
-            range(first_rank, first_rank + node.replicas) if node.replicas else [None]
-        )
+        rank_of_process += range(first_rank, first_rank + node.replicas) if node.replicas else [None]
     names = tuple(n.name for n in cluster.nodes)
     return tuple(
-        Place(index, names, tuple(node_of_process), tuple(rank_of_process))
-        for index in range(len(node_of_process))
+        Place(index, names, tuple(node_of_process), tuple(rank_of_process)) for index in range(len(node_of_process))
     )

@@ -36,9 +36,7 @@ class WorkerFailed(AutoSyncLabError):
         If the process has ended: its exit code, or minus the signal that ended it.
     """
 
-    def __init__(
-        self, message: str, stderr_tail: str = "", exit_code: int | None = None
-    ) -> None:
+    def __init__(self, message: str, stderr_tail: str = "", exit_code: int | None = None) -> None:
         self.stderr_tail = stderr_tail
         self.exit_code = exit_code
         super().__init__(message)
@@ -64,9 +62,7 @@ class WorkerPool:
         What the processes are: "worker", or "mirrored" for that peer.
     """
 
-    def __init__(
-        self, cluster: ClusterSpec, launcher: Launcher, role: str
-    ) -> None:
+    def __init__(self, cluster: ClusterSpec, launcher: Launcher, role: str) -> None:
         self.cluster = cluster
         self.launcher = launcher
         self.places = places_of(cluster)
@@ -101,9 +97,7 @@ class WorkerPool:
             port = self._rendezvous.channel.receive()[0]["port"]
             for place in self.places:
                 config = {"memory_bytes": self._memory_bytes(place)}
-                process = self.launcher.spawn(
-                    self._role, place.node, self.name(place.index), config, {}
-                )
+                process = self.launcher.spawn(self._role, place.node, self.name(place.index), config, {})
                 self.processes.append(process)
                 threading.Thread(
                     target=self._listen,
@@ -111,10 +105,7 @@ class WorkerPool:
                     daemon=True,
                     name=self.name(place.index),
                 ).start()
-            addresses = [
-                f"{self.launcher.address(p.node)}:{self.launcher.port(p.index)}"
-                for p in self.places
-            ]
+            addresses = [f"{self.launcher.address(p.node)}:{self.launcher.port(p.index)}" for p in self.places]
             for place in self.places:
                 self.send(
                     place.index,
@@ -130,9 +121,7 @@ class WorkerPool:
         except (WorkerFailed, ChannelClosed) as error:
             self.kill()
             tail = error.stderr_tail if isinstance(error, WorkerFailed) else ""
-            raise ClusterUnavailable(
-                str(error), stage="start", stderr_tail=tail
-            ) from None
+            raise ClusterUnavailable(str(error), stage="start", stderr_tail=tail) from None
         except BaseException:
             self.kill()
             raise
@@ -177,9 +166,7 @@ class WorkerPool:
         """Give all processes one order and wait for all answers."""
         for index in range(len(self.processes)):
             self.send(index, order, payload)
-        return self.collect(
-            order["order"], range(len(self.processes)), patience_s, on_message
-        )
+        return self.collect(order["order"], range(len(self.processes)), patience_s, on_message)
 
     def collect(
         self,
@@ -217,9 +204,7 @@ class WorkerPool:
             if self._cancel.is_set():
                 raise Cancelled("stopped on request")
             try:
-                answer = self._answers.get(
-                    timeout=max(0.0, deadline - time.monotonic())
-                )
+                answer = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 raise self._silent(order, patience_s, waiting, said) from None
             if answer is None:
@@ -228,9 +213,7 @@ class WorkerPool:
                 raise self._ended(answer.index)
             if "error" in answer.message:
                 tail = self.processes[answer.index].stderr_tail()
-                raise WorkerFailed(
-                    f"{self.name(answer.index)}: {answer.message['error']}", tail
-                )
+                raise WorkerFailed(f"{self.name(answer.index)}: {answer.message['error']}", tail)
             deadline = time.monotonic() + patience_s
             if answer.message.get("done") == order:
                 waiting.discard(answer.index)
@@ -274,22 +257,11 @@ class WorkerPool:
             how = f"was ended by signal {-code}"
         else:
             how = f"exited with code {code}"
-        return WorkerFailed(
-            f"{self.name(index)} (pid {process.pid}) {how}", process.stderr_tail(), code
-        )
+        return WorkerFailed(f"{self.name(index)} (pid {process.pid}) {how}", process.stderr_tail(), code)
 
-    def _silent(
-        self, order: str, patience_s: float, waiting: set[int], said: dict[int, str]
-    ) -> WorkerFailed:
-        who = [
-            f"{self.name(i)} (pid {self.processes[i].pid}, {said.get(i, 'no step yet')})"
-            for i in sorted(waiting)
-        ]
-        tails = [
-            f"[{self.name(i)}]\n{tail}"
-            for i in sorted(waiting)
-            if (tail := self.processes[i].stderr_tail(8))
-        ]
+    def _silent(self, order: str, patience_s: float, waiting: set[int], said: dict[int, str]) -> WorkerFailed:
+        who = [f"{self.name(i)} (pid {self.processes[i].pid}, {said.get(i, 'no step yet')})" for i in sorted(waiting)]
+        tails = [f"[{self.name(i)}]\n{tail}" for i in sorted(waiting) if (tail := self.processes[i].stderr_tail(8))]
         return WorkerFailed(
             f"no process said anything for {patience_s:.0f} s; waiting for: {', '.join(who)}",
             "\n".join(tails),
@@ -309,9 +281,7 @@ class WorkerPool:
     def _horovod_environment(self, place: Place, port: int) -> dict[str, str]:
         if place.rank is None:
             return {}
-        siblings = [
-            i for i, node in enumerate(place.node_of_process) if node == place.node
-        ]
+        siblings = [i for i, node in enumerate(place.node_of_process) if node == place.node]
         nodes = place.worker_nodes
         return {
             "HOROVOD_RANK": str(place.rank),

@@ -58,9 +58,7 @@ class Profile:
     ready_s: tuple[float, ...]
 
 
-def open_cluster(
-    cluster: ClusterSpec, *, environment: dict[str, str] | None = None, role: str = "worker"
-) -> "Runner":
+def open_cluster(cluster: ClusterSpec, *, environment: dict[str, str] | None = None, role: str = "worker") -> "Runner":
     """Start a cluster's processes and wait until they have found each other.
 
     Parameters
@@ -108,9 +106,7 @@ def _launcher(cluster: ClusterSpec, environment: dict[str, str]) -> Launcher:
 class Runner:
     """Measures strategies on a warm pool of workers, one at a time; made by `open_cluster`."""
 
-    def __init__(
-        self, cluster: ClusterSpec, launcher: Launcher, role: str
-    ) -> None:
+    def __init__(self, cluster: ClusterSpec, launcher: Launcher, role: str) -> None:
         self.cluster = cluster
         self._lock = threading.Lock()
         self._launcher = launcher
@@ -256,9 +252,7 @@ class Runner:
                     "steps": steps,
                 }
                 self._pool.send(index, order)
-                answer = self._pool.collect("profile", [index], FIRST_STEP_PATIENCE_S)[
-                    0
-                ].message
+                answer = self._pool.collect("profile", [index], FIRST_STEP_PATIENCE_S)[0].message
                 self._pool.send(index, {"order": "end"})
                 self._pool.collect("end", [index], STEP_PATIENCE_S)
                 self._pool.send(index, {"order": "reset", "run": order["run"]})
@@ -355,9 +349,7 @@ class Runner:
                 batch_size=model.batch_size,
                 optimizer=optimizer,
                 learning_rate=learning_rate,
-                bound_s=bandwidth_bound(
-                    model, self.cluster, lossless=strategy.lossless
-                ),
+                bound_s=bandwidth_bound(model, self.cluster, lossless=strategy.lossless),
                 versions=self.versions,
             )
             run = _Run(self, record, timeout_s, on_progress)
@@ -408,9 +400,7 @@ class _Run:
         self._rows: dict[int, dict[int, float]] = {}
         self._losses: dict[int, list[float]] = {}
 
-    def perform(
-        self, model: ModelSpec, trace: bool, fetch_from: tuple[int, ...]
-    ) -> list[dict[str, npt.NDArray[Any]]]:
+    def perform(self, model: ModelSpec, trace: bool, fetch_from: tuple[int, ...]) -> list[dict[str, npt.NDArray[Any]]]:
         record, pool = self.record, self._pool
         assert record.strategy is not None
         self._enter("model")
@@ -443,14 +433,10 @@ class _Run:
         pool.send(0, {"order": "reset", "run": record.id})
         pool.collect("reset", [0], self._patience())
         total = time.perf_counter() - self._begin
-        self.record = replace(
-            self.record, events=events, total_s=total, setup_s=total - self._in_steps_s
-        )
+        self.record = replace(self.record, events=events, total_s=total, setup_s=total - self._in_steps_s)
         return parameters
 
-    def fail(
-        self, status: Any, error: str, stderr_tail: str, exit_code: int | None
-    ) -> None:
+    def fail(self, status: Any, error: str, stderr_tail: str, exit_code: int | None) -> None:
         """Turn the record into that of a trial that did not end well; steps timed so far are kept."""
         self._keep_steps(None, None)
         self.record = replace(
@@ -493,9 +479,7 @@ class _Run:
             if len(row) == replicas:
                 done += 1
                 if timed:
-                    self._tell(
-                        Progress("steps", done, self.record.steps, max(row.values()))
-                    )
+                    self._tell(Progress("steps", done, self.record.steps, max(row.values())))
 
         begin = time.perf_counter()
         self._pool.ask_all(
@@ -510,17 +494,11 @@ class _Run:
             return
         ranks = [p.index for p in self._pool.places if p.rank is not None]
         whole = [row for _, row in sorted(self._rows.items()) if len(row) == len(ranks)]
-        losses = [
-            float(np.mean(v))
-            for _, v in sorted(self._losses.items())
-            if len(v) == len(ranks)
-        ]
+        losses = [float(np.mean(v)) for _, v in sorted(self._losses.items()) if len(v) == len(ranks)]
         sent = received = None
         if before is not None and after is not None and self.record.steps:
             sent = {n: (after[n][0] - before[n][0]) / self.record.steps for n in after}
-            received = {
-                n: (after[n][1] - before[n][1]) / self.record.steps for n in after
-            }
+            received = {n: (after[n][1] - before[n][1]) / self.record.steps for n in after}
         self.record = replace(
             self.record,
             step_times_s=tuple(tuple(row[i] for i in ranks) for row in whole),
@@ -538,18 +516,14 @@ class _Run:
             for index, (lane, name, start, end) in events
         )
 
-    def _fetch(
-        self, model: ModelSpec, indices: tuple[int, ...]
-    ) -> list[dict[str, npt.NDArray[Any]]]:
+    def _fetch(self, model: ModelSpec, indices: tuple[int, ...]) -> list[dict[str, npt.NDArray[Any]]]:
         names = [v.name for v in model.variables]
         parameters = []
         for index in indices:
             self._pool.send(index, {"order": "fetch"})
             answer: Answer = self._pool.collect("fetch", [index], self._patience())[0]
             with np.load(io.BytesIO(answer.payload), allow_pickle=False) as archive:
-                parameters.append(
-                    {name: archive[str(i)] for i, name in enumerate(names)}
-                )
+                parameters.append({name: archive[str(i)] for i, name in enumerate(names)})
         return parameters
 
 
@@ -561,17 +535,11 @@ def _check(
     timeout_s: float | None,
 ) -> None:
     if not isinstance(steps, int) or steps < 1:
-        raise InvalidInput(
-            "a trial has at least 1 timed step", where="steps", received=steps
-        )
+        raise InvalidInput("a trial has at least 1 timed step", where="steps", received=steps)
     if not isinstance(warmup, int) or warmup < 0:
-        raise InvalidInput(
-            "warm-up steps are 0 or more", where="warmup", received=warmup
-        )
+        raise InvalidInput("warm-up steps are 0 or more", where="warmup", received=warmup)
     if optimizer not in OPTIMIZERS:
-        raise InvalidInput(
-            "unknown optimizer", where="optimizer", received=optimizer, valid=OPTIMIZERS
-        )
+        raise InvalidInput("unknown optimizer", where="optimizer", received=optimizer, valid=OPTIMIZERS)
     if not 0.0 <= learning_rate < float("inf"):
         raise InvalidInput(
             "a learning rate is 0 or more",
@@ -579,9 +547,7 @@ def _check(
             received=learning_rate,
         )
     if timeout_s is not None and not timeout_s > 0:
-        raise InvalidInput(
-            "a timeout is above 0 seconds", where="timeout_s", received=timeout_s
-        )
+        raise InvalidInput("a timeout is above 0 seconds", where="timeout_s", received=timeout_s)
 
 
 def _new_id() -> str:

@@ -124,9 +124,7 @@ class Trial:
         """Plain JSON document (strategy in its own versioned form)."""
         from dataclasses import asdict
 
-        document = {
-            k: v for k, v in self.__dict__.items() if k not in ("strategy", "events")
-        }
+        document = {k: v for k, v in self.__dict__.items() if k not in ("strategy", "events")}
         document["step_times_s"] = [list(row) for row in self.step_times_s]
         document["losses"] = list(self.losses)
         document["strategy"] = self.strategy.to_json() if self.strategy else None

@@ -45,9 +45,7 @@ def serve(channel: Channel, config: dict[str, Any], worker: Obedient) -> int:
     with open("/proc/self/oom_score_adj", "w") as score:
         score.write(str(OUT_OF_MEMORY_SCORE))
     if config.get("memory_bytes"):
-        resource.setrlimit(
-            resource.RLIMIT_DATA, (config["memory_bytes"], config["memory_bytes"])
-        )
+        resource.setrlimit(resource.RLIMIT_DATA, (config["memory_bytes"], config["memory_bytes"]))
     while True:
         try:
             order, payload = channel.receive()
@@ -86,9 +84,7 @@ class Worker:
         self._traced: TracedModel | None = None
         self._step = 0
 
-    def obey(
-        self, order: dict[str, Any], payload: bytes
-    ) -> tuple[dict[str, Any], bytes]:
+    def obey(self, order: dict[str, Any], payload: bytes) -> tuple[dict[str, Any], bytes]:
         """Do what one order says; returns the answer and its bytes."""
         method = getattr(self, f"_do_{order['order']}", None)
         if method is None:
@@ -148,9 +144,7 @@ class Worker:
             loss = self._run_step()
             seconds = time.perf_counter() - begin
             if order["report"]:
-                self._channel.send(
-                    {"step": self._step - 1, "seconds": seconds, "loss": loss}
-                )
+                self._channel.send({"step": self._step - 1, "seconds": seconds, "loss": loss})
 
     def _do_trace(self, order: dict[str, Any], _: bytes) -> dict[str, Any]:
         import tensorflow as tf
@@ -161,9 +155,7 @@ class Worker:
         if self._graph.barrier is not None:
             self._session.run(self._graph.barrier)
         metadata = tf.compat.v1.RunMetadata()
-        options = tf.compat.v1.RunOptions(
-            trace_level=tf.compat.v1.RunOptions.FULL_TRACE
-        )
+        options = tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
         self._run_step(options=options, run_metadata=metadata)
         return {"events": step_events(metadata.step_stats, self._place)}
 
@@ -214,9 +206,7 @@ class Worker:
             initialize = tf.group(*assigns)
             # One fetch for the whole step.
             built.step = [tf.group(*built.step)] if built.step else [tf.no_op()]
-        self._session = tf.compat.v1.Session(
-            self._server.target, graph=built.graph, config=_session_config(None)
-        )
+        self._session = tf.compat.v1.Session(self._server.target, graph=built.graph, config=_session_config(None))
         self._session.run(initialize, feed_dict=feeds)
 
     def _feed(self) -> dict[Any, Any]:
@@ -227,11 +217,7 @@ class Worker:
         return {self._graph.inputs[name]: value for name, value in batch.items()}
 
     def _run_step(self, **trace: Any) -> float | None:
-        fetches = (
-            [self._graph.step, self._graph.loss]
-            if self._graph.loss is not None
-            else [self._graph.step]
-        )
+        fetches = [self._graph.step, self._graph.loss] if self._graph.loss is not None else [self._graph.step]
         values = self._session.run(fetches, feed_dict=self._feed(), **trace)
         self._step += 1
         return float(values[1]) if len(values) > 1 else None

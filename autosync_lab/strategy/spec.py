@@ -97,7 +97,9 @@ class VariableStrategy:
         if self.axis is not None and self.axis < 0:
             raise InvalidStrategy("a partition axis is 0 or more", where=where, received=self.axis)
         if self.axis is not None and len(self.shards) < 2:
-            raise InvalidStrategy("a partitioned variable has at least 2 shards", where=where, received=len(self.shards))
+            raise InvalidStrategy(
+                "a partitioned variable has at least 2 shards", where=where, received=len(self.shards)
+            )
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,9 @@ class Strategy:
         if self.push_credit < 0:
             raise InvalidStrategy("push_credit is 0 (no limit) or more", received=self.push_credit)
         if self.staleness is not None and (self.synchronous or self.staleness < 0):
-            raise InvalidStrategy("a staleness bound is 0 or more, for asynchronous strategies", received=self.staleness)
+            raise InvalidStrategy(
+                "a staleness bound is 0 or more, for asynchronous strategies", received=self.staleness
+            )
         names = [v.variable for v in self.variables]
         for name in names:
             if names.count(name) > 1:

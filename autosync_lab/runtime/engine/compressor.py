@@ -59,16 +59,11 @@ class WireGroup:
                 )
                 for i, g in enumerate(gradients)
             ]
-            initial_values = [
-                (e, np.zeros(e.shape, e.dtype.as_numpy_dtype)) for e in errors
-            ]
+            initial_values = [(e, np.zeros(e.shape, e.dtype.as_numpy_dtype)) for e in errors]
             means = [m + e.read() for m, e in zip(means, errors, strict=True)]
         halves = [tf.cast(m, tf.float16) for m in means]
         if self.compressor == "fp16-ef":
-            updates = [
-                e.assign(m - tf.cast(h, m.dtype))
-                for e, m, h in zip(errors, means, halves, strict=True)
-            ]
+            updates = [e.assign(m - tf.cast(h, m.dtype)) for e, m, h in zip(errors, means, halves, strict=True)]
         sums = self._all_reduce(halves, hvd.Sum)
         return (
             [tf.cast(s, g.dtype) for s, g in zip(sums, gradients, strict=True)],
@@ -78,51 +73,35 @@ class WireGroup:
 
     def _all_reduce(self, tensors: list[tf.Tensor], op: object) -> list[tf.Tensor]:
         if not self.exact:
-            return [
-                hvd.allreduce(t, op=op, name=f"{self.name}/{i}")
-                for i, t in enumerate(tensors)
-            ]
+            return [hvd.allreduce(t, op=op, name=f"{self.name}/{i}") for i, t in enumerate(tensors)]
         # One collective fuses tensors of one dtype only.
         by_dtype: dict[tf.DType, list[int]] = {}
         for i, tensor in enumerate(tensors):
             by_dtype.setdefault(tensor.dtype, []).append(i)
         reduced: list[tf.Tensor | None] = [None] * len(tensors)
         for dtype, members in by_dtype.items():
-            results = hvd.grouped_allreduce(
-                [tensors[i] for i in members], op=op, name=f"{self.name}/{dtype.name}"
-            )
+            results = hvd.grouped_allreduce([tensors[i] for i in members], op=op, name=f"{self.name}/{dtype.name}")
             for i, result in zip(members, results, strict=True):
                 reduced[i] = result
         return [r for r in reduced if r is not None]
 
-    def _all_reduce_bfloat16(
-        self, tensors: list[tf.Tensor], replicas: int
-    ) -> list[tf.Tensor]:
+    def _all_reduce_bfloat16(self, tensors: list[tf.Tensor], replicas: int) -> list[tf.Tensor]:
         """Reduce-scatter and all-gather of bfloat16 bits, summed in float32.
 
         Horovod has no bfloat16, so its bits travel as int16. The bytes are those of a ring all-reduce: (n-1)/n of the
         group leave each replica in the all-to-all, and again in the all-gather.
         """
         sizes = [t.shape.num_elements() for t in tensors]
-        flat = tf.concat(
-            [tf.reshape(tf.cast(t, tf.bfloat16), [-1]) for t in tensors], 0
-        )
+        flat = tf.concat([tf.reshape(tf.cast(t, tf.bfloat16), [-1]) for t in tensors], 0)
         padded = tf.pad(flat, [[0, -sum(sizes) % replicas]])
         parts = hvd.alltoall(tf.bitcast(padded, tf.int16), name=f"{self.name}/scatter")
         if isinstance(parts, tuple | list):
             parts = parts[0]
         own = tf.reduce_sum(
-            tf.cast(
-                tf.bitcast(tf.reshape(parts, [replicas, -1]), tf.bfloat16), tf.float32
-            ),
+            tf.cast(tf.bitcast(tf.reshape(parts, [replicas, -1]), tf.bfloat16), tf.float32),
             0,
         )
         bits = tf.bitcast(tf.cast(own, tf.bfloat16), tf.int16)
-        total = tf.bitcast(
-            hvd.allgather(bits, name=f"{self.name}/gather"), tf.bfloat16
-        )[: sum(sizes)]
+        total = tf.bitcast(hvd.allgather(bits, name=f"{self.name}/gather"), tf.bfloat16)[: sum(sizes)]
         pieces = tf.split(total, sizes)
-        return [
-            tf.cast(tf.reshape(p, t.shape), t.dtype)
-            for p, t in zip(pieces, tensors, strict=True)
-        ]
+        return [tf.cast(tf.reshape(p, t.shape), t.dtype) for p, t in zip(pieces, tensors, strict=True)]

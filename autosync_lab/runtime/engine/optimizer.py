@@ -30,17 +30,13 @@ class Shard:
     device : str
     """
 
-    def __init__(
-        self, name: str, shape: tuple[int, ...], dtype: str, device: str
-    ) -> None:
+    def __init__(self, name: str, shape: tuple[int, ...], dtype: str, device: str) -> None:
         self.name = name
         self.shape = shape
         self.dtype = tf.as_dtype(dtype)
         self.device = device
         with tf.device(device):
-            self.handle = tf.raw_ops.VarHandleOp(
-                dtype=self.dtype, shape=shape, shared_name=name
-            )
+            self.handle = tf.raw_ops.VarHandleOp(dtype=self.dtype, shape=shape, shared_name=name)
 
     def read(self) -> tf.Tensor:
         """The present value, read where the variable lives."""
@@ -62,16 +58,12 @@ class Shard:
     def add_rows(self, rows: tf.Tensor, delta: tf.Tensor) -> tf.Operation:
         """Add to some rows; a row named twice gets both."""
         with tf.device(self.device):
-            return tf.raw_ops.ResourceScatterAdd(
-                resource=self.handle, indices=rows, updates=delta
-            )
+            return tf.raw_ops.ResourceScatterAdd(resource=self.handle, indices=rows, updates=delta)
 
     def gather(self, rows: tf.Tensor) -> tf.Tensor:
         """Some rows, gathered where the variable lives."""
         with tf.device(self.device):
-            return tf.raw_ops.ResourceGather(
-                resource=self.handle, indices=rows, dtype=self.dtype
-            )
+            return tf.raw_ops.ResourceGather(resource=self.handle, indices=rows, dtype=self.dtype)
 
 
 class ShardOptimizer(ABC):
@@ -89,9 +81,7 @@ class ShardOptimizer(ABC):
         self.shard = shard
         self.learning_rate = learning_rate
         self.slots = {
-            slot: Shard(
-                f"{shard.name}/{slot}", shard.shape, shard.dtype.name, shard.device
-            )
+            slot: Shard(f"{shard.name}/{slot}", shard.shape, shard.dtype.name, shard.device)
             for slot in self.slot_initials
         }
 
@@ -100,9 +90,7 @@ class ShardOptimizer(ABC):
         return [
             (
                 shard,
-                np.full(
-                    shard.shape, self.slot_initials[slot], shard.dtype.as_numpy_dtype
-                ),
+                np.full(shard.shape, self.slot_initials[slot], shard.dtype.as_numpy_dtype),
             )
             for slot, shard in self.slots.items()
         ]
@@ -132,9 +120,7 @@ class SGD(ShardOptimizer):
 
     def apply_rows(self, values: tf.Tensor, rows: tf.Tensor) -> tf.Operation:
         with tf.device(self.shard.device):
-            return self.shard.add_rows(
-                rows, values * tf.cast(-self.learning_rate, self.shard.dtype)
-            )
+            return self.shard.add_rows(rows, values * tf.cast(-self.learning_rate, self.shard.dtype))
 
 
 class Momentum(ShardOptimizer):
@@ -145,9 +131,9 @@ class Momentum(ShardOptimizer):
     def apply(self, gradient: tf.Tensor) -> tf.Operation:
         slot = self.slots["momentum"]
         with tf.device(self.shard.device):
-            moved = slot.read() * tf.cast(
-                MOMENTUM, self.shard.dtype
-            ) - gradient * tf.cast(self.learning_rate, self.shard.dtype)
+            moved = slot.read() * tf.cast(MOMENTUM, self.shard.dtype) - gradient * tf.cast(
+                self.learning_rate, self.shard.dtype
+            )
             return tf.group(slot.assign(moved), self.shard.add(moved))
 
 
@@ -168,22 +154,12 @@ class Adam(ShardOptimizer):
         first, second = self.slots["first_moment"], self.slots["second_moment"]
         with tf.device(self.shard.device):
             step = self.step.read() + 1.0
-            rate = (
-                self.learning_rate
-                * tf.sqrt(1 - ADAM_BETA_2**step)
-                / (1 - ADAM_BETA_1**step)
-            )
+            rate = self.learning_rate * tf.sqrt(1 - ADAM_BETA_2**step) / (1 - ADAM_BETA_1**step)
             mean = first.read()
             mean = mean + (gradient - mean) * tf.cast(1 - ADAM_BETA_1, dtype)
             square = second.read()
-            square = square + (gradient * gradient - square) * tf.cast(
-                1 - ADAM_BETA_2, dtype
-            )
-            delta = (
-                -tf.cast(rate, dtype)
-                * mean
-                / (tf.sqrt(square) + tf.cast(ADAM_EPSILON, dtype))
-            )
+            square = square + (gradient * gradient - square) * tf.cast(1 - ADAM_BETA_2, dtype)
+            delta = -tf.cast(rate, dtype) * mean / (tf.sqrt(square) + tf.cast(ADAM_EPSILON, dtype))
             return tf.group(
                 first.assign(mean),
                 second.assign(square),
@@ -201,9 +177,7 @@ class Adagrad(ShardOptimizer):
         slot = self.slots["accumulator"]
         with tf.device(self.shard.device):
             total = slot.read() + gradient * gradient
-            return tf.group(
-                slot.assign(total), self.shard.add(self._delta(gradient, total))
-            )
+            return tf.group(slot.assign(total), self.shard.add(self._delta(gradient, total)))
 
     def apply_rows(self, values: tf.Tensor, rows: tf.Tensor) -> tf.Operation:
         slot = self.slots["accumulator"]
@@ -216,11 +190,7 @@ class Adagrad(ShardOptimizer):
 
     def _delta(self, gradient: tf.Tensor, total: tf.Tensor) -> tf.Tensor:
         dtype = self.shard.dtype
-        return (
-            -tf.cast(self.learning_rate, dtype)
-            * gradient
-            / tf.sqrt(total + tf.cast(ADAGRAD_EPSILON, dtype))
-        )
+        return -tf.cast(self.learning_rate, dtype) * gradient / tf.sqrt(total + tf.cast(ADAGRAD_EPSILON, dtype))
 
 
 SHARD_OPTIMIZERS: dict[str, type[ShardOptimizer]] = {

@@ -91,8 +91,7 @@ class RowSum:
         """All rows, once every pusher has pushed; a row may be named several times."""
         with tf.device(self._device):
             parts = [
-                tf.raw_ops.QueueDequeueV2(handle=self._queue, component_types=self._types)
-                for _ in range(self._pushers)
+                tf.raw_ops.QueueDequeueV2(handle=self._queue, component_types=self._types) for _ in range(self._pushers)
             ]
             values = tf.concat([p[0] for p in parts], 0)
             ids = tf.concat([p[1] for p in parts], 0)
@@ -142,11 +141,7 @@ class ServedShard:
         self._sum_kind = RowSum if sparse else DenseSum
         self._name = name
         # Only several replicas on one node make a difference, and a lone replica is its own leader.
-        self._through_leader = (
-            local_replication
-            and place.rank is not None
-            and place.processes_on(place.node) > 1
-        )
+        self._through_leader = local_replication and place.rank is not None and place.processes_on(place.node) > 1
         self._pushers = len(place.worker_nodes) if local_replication else place.replicas
 
     @property
@@ -157,14 +152,10 @@ class ServedShard:
     def serve(self) -> tf.Operation:
         """The owner's part of a step: wait for all pushes, update the shard, give out tokens."""
         with tf.name_scope(f"apply/{self._name}"):
-            update = self._update(
-                self._sum.take()
-            )
+            update = self._update(self._sum.take())
             return self._tokens.release(self._pushers, [update])
 
-    def push(
-        self, gradient: tf.Tensor | Rows, credit: PushCredit
-    ) -> list[tf.Operation]:
+    def push(self, gradient: tf.Tensor | Rows, credit: PushCredit) -> list[tf.Operation]:
         """A replica's push.
 
         Returns
@@ -176,9 +167,7 @@ class ServedShard:
         if self._through_leader:
             leader = place.first_process(place.node)
             name = f"{self._name}/node{place.node}"
-            inside = self._sum_on(
-                place.device(leader), name, place.processes_on(place.node)
-            )
+            inside = self._sum_on(place.device(leader), name, place.processes_on(place.node))
             with tf.name_scope(f"local/{self._name}"):
                 pushed = inside.push(gradient)
                 if not place.is_leader:
@@ -227,9 +216,7 @@ class ServedShard:
         """The leader pulls the union of what its node's replicas ask for."""
         place = self._place
         leader = place.device(place.first_process(place.node))
-        members = [
-            p for p, node in enumerate(place.node_of_process) if node == place.node
-        ]
+        members = [p for p, node in enumerate(place.node_of_process) if node == place.node]
         with tf.device(leader):
             asked = {p: self._queue(f"asked{p}", tf.int64) for p in members}
             given = {p: self._queue(f"given{p}", self.shard.dtype) for p in members}
@@ -240,13 +227,8 @@ class ServedShard:
                     request.set_shape([None])
                 union, position = tf.unique(tf.concat(requests, 0), out_idx=tf.int64)
                 rows = tf.identity(self.shard.gather(union))
-                positions = tf.split(
-                    position, tf.stack([tf.size(r) for r in requests]), num=len(members)
-                )
-                answers = [
-                    given[p].enqueue([tf.gather(rows, at)])
-                    for p, at in zip(members, positions, strict=True)
-                ]
+                positions = tf.split(position, tf.stack([tf.size(r) for r in requests]), num=len(members))
+                answers = [given[p].enqueue([tf.gather(rows, at)]) for p, at in zip(members, positions, strict=True)]
                 sent = tf.group(sent, *answers)
             with tf.control_dependencies([sent]):
                 rows = given[place.index].dequeue()

@@ -9,9 +9,7 @@ import numpy as np
 from autosync_lab.runtime.engine.step_graph import StepGraph
 
 
-def profile_step(
-    session: Any, built: StepGraph, feed: Callable[[], dict[Any, Any]], steps: int
-) -> dict[str, Any]:
+def profile_step(session: Any, built: StepGraph, feed: Callable[[], dict[Any, Any]], steps: int) -> dict[str, Any]:
     """Time steps of a graph without synchronization.
 
     Returns
@@ -34,29 +32,16 @@ def profile_step(
     ready = []
     for _ in range(steps):
         metadata = tf.compat.v1.RunMetadata()
-        session.run(
-            built.step, feed_dict=feed(), options=options, run_metadata=metadata
-        )
+        session.run(built.step, feed_dict=feed(), options=options, run_metadata=metadata)
         ends: dict[str, int] = {}
         begin_us = None
         for device in metadata.step_stats.dev_stats:
             for node in device.node_stats:
-                begin_us = (
-                    node.all_start_micros
-                    if begin_us is None
-                    else min(begin_us, node.all_start_micros)
-                )
+                begin_us = node.all_start_micros if begin_us is None else min(begin_us, node.all_start_micros)
                 name = node.node_name.split(":")[0]
-                ends[name] = max(
-                    ends.get(name, 0), node.all_start_micros + node.all_end_rel_micros
-                )
+                ends[name] = max(ends.get(name, 0), node.all_start_micros + node.all_end_rel_micros)
         last = max(ends.values())
-        ready.append(
-            [
-                (ends.get(g.op.name, last) - (begin_us or 0)) * 1e-6
-                for g in built.gradients
-            ]
-        )
+        ready.append([(ends.get(g.op.name, last) - (begin_us or 0)) * 1e-6 for g in built.gradients])
     ready_s = np.median(np.asarray(ready), axis=0)
     scale = compute_s / ready_s.max() if ready_s.max() > 0 else 1.0
     return {"compute_s": compute_s, "ready_s": (ready_s * scale).tolist()}

@@ -99,14 +99,10 @@ def find_row_reads(graph_def: Any, placeholder: str) -> RowReads | None:
         ):
             lookups.append(Lookup(f"{node.name}:0", _tensor(node.input[1])))
         elif node.op in ("Shape", "VariableShape"):
-            shapes.append(
-                (f"{node.name}:0", tf.as_dtype(node.attr["out_type"].type).name)
-            )
+            shapes.append((f"{node.name}:0", tf.as_dtype(node.attr["out_type"].type).name))
         else:
             return None
-    if not lookups or any(
-        _depends_on_resources(nodes, _node_of(x.indices)) for x in lookups
-    ):
+    if not lookups or any(_depends_on_resources(nodes, _node_of(x.indices)) for x in lookups):
         return None
     # The order of `reads` is an accident of traversal; the graph's own order is the same in every process.
     order = {n.name: i for i, n in enumerate(graph_def.node)}
@@ -131,9 +127,7 @@ def without_nodes(graph_def: Any, names: set[str]) -> Any:
         copy = kept.node.add()
         copy.CopyFrom(node)
         del copy.input[:]
-        copy.input.extend(
-            i for i in node.input if not (i.startswith("^") and i[1:] in names)
-        )
+        copy.input.extend(i for i in node.input if not (i.startswith("^") and i[1:] in names))
     return kept
 
 
@@ -146,11 +140,7 @@ def _tensor(name: str) -> str:
 
 
 def _is_zero(node: Any) -> bool:
-    return (
-        node is not None
-        and node.op == "Const"
-        and tf.make_ndarray(node.attr["value"].tensor).item() == 0
-    )
+    return node is not None and node.op == "Const" and tf.make_ndarray(node.attr["value"].tensor).item() == 0
 
 
 def _depends_on_resources(nodes: dict[str, Any], start: str) -> bool:
@@ -162,10 +152,7 @@ def _depends_on_resources(nodes: dict[str, Any], start: str) -> bool:
             continue
         seen.add(name)
         node = nodes[name]
-        if (
-            node.op == "Placeholder"
-            and node.attr["dtype"].type == tf.resource.as_datatype_enum
-        ):
+        if node.op == "Placeholder" and node.attr["dtype"].type == tf.resource.as_datatype_enum:
             return True
         stack += [_node_of(i) for i in node.input]
     return False

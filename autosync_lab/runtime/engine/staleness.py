@@ -9,9 +9,7 @@ MAX_STEPS_AHEAD = 10_000
 """Room of a token queue: far more steps than a replica could ever be ahead within a bound."""
 
 
-def staleness_gate(
-    place: Place, staleness: int, pushes: list[tf.Operation]
-) -> tuple[tf.Operation, list[tf.Operation]]:
+def staleness_gate(place: Place, staleness: int, pushes: list[tf.Operation]) -> tuple[tf.Operation, list[tf.Operation]]:
     """Let a replica end step t only when every replica has pushed step t - `staleness`.
 
     For each ordered pair of replicas a queue on process 0 carries one token a step; it starts with `staleness` tokens.
@@ -26,17 +24,9 @@ def staleness_gate(
     device = place.device(0)
     ranks = range(place.replicas)
     with tf.device(device), tf.name_scope("staleness"):
-        out = [
-            Tokens(f"staleness/{place.rank}-{r}", device, MAX_STEPS_AHEAD)
-            for r in ranks
-        ]
-        into = [
-            Tokens(f"staleness/{r}-{place.rank}", device, MAX_STEPS_AHEAD)
-            for r in ranks
-        ]
+        out = [Tokens(f"staleness/{place.rank}-{r}", device, MAX_STEPS_AHEAD) for r in ranks]
+        into = [Tokens(f"staleness/{r}-{place.rank}", device, MAX_STEPS_AHEAD) for r in ranks]
         told = [tokens.release(1, pushes) for tokens in out]
         gate = tf.group(*[tokens.take(told) for tokens in into])
-        initializers = (
-            [tokens.release(staleness, []) for tokens in out] if staleness else []
-        )
+        initializers = [tokens.release(staleness, []) for tokens in out] if staleness else []
     return gate, initializers

@@ -85,15 +85,9 @@ class _Variable:
         self.copy: Shard | None = None
         self.reads: RowReads | None = None
         if place.rank is not None:
-            self.reads = (
-                find_row_reads(build.graph_def, traced.placeholder)
-                if traced.sparse
-                else None
-            )
+            self.reads = find_row_reads(build.graph_def, traced.placeholder) if traced.sparse else None
             if self.reads is None:
-                self.copy = Shard(
-                    f"copy/{traced.name}", traced.shape, traced.dtype, place.here
-                )
+                self.copy = Shard(f"copy/{traced.name}", traced.shape, traced.dtype, place.here)
                 build.out.initial.append((self.copy, value))
         for s, synchronizer in enumerate(entry.shards):
             shape, name = traced.shape, traced.name
@@ -135,11 +129,7 @@ class _Variable:
             return served
         # The only shard of a variable that has a local copy lives in that copy.
         in_copy = self.copy is not None and len(self.entry.shards) == 1
-        local = (
-            self.copy
-            if in_copy
-            else Shard(f"local/{name}", shape, self.traced.dtype, place.here)
-        )
+        local = self.copy if in_copy else Shard(f"local/{name}", shape, self.traced.dtype, place.here)
         optimizer = SHARD_OPTIMIZERS[build.optimizer](local, build.learning_rate)
         if place.rank is not None:
             build.out.initial += optimizer.initial_values()
@@ -154,26 +144,19 @@ class _Variable:
         owner, local = shard_of_rows(ids, self.offsets)
         positions = tf.dynamic_partition(tf.range(tf.size(ids)), owner, len(self.shards))
         rows = [
-            self._shard_rows(s, part)
-            for s, part in enumerate(tf.dynamic_partition(local, owner, len(self.shards)))
+            self._shard_rows(s, part) for s, part in enumerate(tf.dynamic_partition(local, owner, len(self.shards)))
         ]
         return tf.dynamic_stitch(positions, rows)
 
     def _shard_rows(self, s: int, ids: tf.Tensor) -> tf.Tensor:
         shard = self.shards[s]
-        return (
-            shard.pull_rows(ids)
-            if isinstance(shard, ServedShard)
-            else shard.shard.gather(ids)
-        )
+        return shard.pull_rows(ids) if isinstance(shard, ServedShard) else shard.shard.gather(ids)
 
     def parameter(self) -> tf.Tensor:
         """The whole variable, read from where its shards live."""
         if self.copy is not None:
             return self.copy.read()
-        values = [
-            (s if isinstance(s, ServedShard) else s).shard.read() for s in self.shards
-        ]
+        values = [(s if isinstance(s, ServedShard) else s).shard.read() for s in self.shards]
         return tf.concat(values, self.axis) if len(values) > 1 else values[0]
 
 
@@ -233,11 +216,7 @@ def build_step_graph(
             _add_replica(build, variables, run)
         for variable in variables:
             for shard in variable.shards:
-                if (
-                    isinstance(shard, ServedShard)
-                    and shard.owned_here
-                    and strategy.synchronous
-                ):
+                if isinstance(shard, ServedShard) and shard.owned_here and strategy.synchronous:
                     out.step.append(shard.serve())
         for variable in variables:
             out.parameters[variable.traced.name] = variable.parameter
@@ -252,9 +231,7 @@ def build_local_graph(traced: TracedModel, place: Place, run: str) -> StepGraph:
         build = _Build(traced, Strategy((), place.replicas), place, "sgd", 0.0, out)
         input_map = {}
         for variable in traced.trainable:
-            copy = Shard(
-                f"copy/{variable.name}", variable.shape, variable.dtype, place.here
-            )
+            copy = Shard(f"copy/{variable.name}", variable.shape, variable.dtype, place.here)
             out.initial.append((copy, traced.values[variable.name]))
             input_map[variable.placeholder] = copy.handle
         gradients = _import_step(build, input_map, set())
@@ -275,11 +252,7 @@ def _add_replica(build: _Build, variables: list[_Variable], run: str) -> None:
     pushes: list[tf.Operation] = []
     for variable, gradient in reversed(list(zip(variables, gradients, strict=True))):
         if variable.copy is not None:
-            reads = [
-                op
-                for op in variable.copy.handle.consumers()
-                if op.type != "AssignVariableOp"
-            ]
+            reads = [op for op in variable.copy.handle.consumers() if op.type != "AssignVariableOp"]
         else:
             reads = row_reads[variable.traced.name]
         done = _synchronize(build, variable, gradient, reads, credit, pieces, run)
@@ -339,28 +312,20 @@ def _import_indices(build: _Build, tensors: list[str]) -> dict[str, tf.Tensor]:
     wanted = sorted(set(tensors) - set(direct))
     if not wanted:
         return direct
-    part = tf.compat.v1.graph_util.extract_sub_graph(
-        build.graph_def, [t.split(":")[0] for t in wanted]
-    )
+    part = tf.compat.v1.graph_util.extract_sub_graph(build.graph_def, [t.split(":")[0] for t in wanted])
     feeds = _present(part, build.out.inputs | _constants(build))
-    imported = tf.graph_util.import_graph_def(
-        part, input_map=feeds, return_elements=wanted, name="ids"
-    )
+    imported = tf.graph_util.import_graph_def(part, input_map=feeds, return_elements=wanted, name="ids")
     return direct | dict(zip(wanted, imported, strict=True))
 
 
-def _import_step(
-    build: _Build, input_map: dict[str, tf.Tensor], without: set[str]
-) -> list[tf.Tensor | Rows]:
+def _import_step(build: _Build, input_map: dict[str, tf.Tensor], without: set[str]) -> list[tf.Tensor | Rows]:
     """Import forward and backward `without` some nodes; returns the gradient of each trainable variable."""
     traced, out = build.traced, build.out
     if not out.inputs:
         _import_indices(build, [])
     replacements = dict(input_map) | out.inputs | _constants(build)
     for variable in traced.state:
-        state = Shard(
-            f"state/{variable.name}", variable.shape, variable.dtype, build.place.here
-        )
+        state = Shard(f"state/{variable.name}", variable.shape, variable.dtype, build.place.here)
         value = traced.values[variable.name]
         if variable.is_seed:
             # Every replica draws its own dropout masks.
@@ -369,11 +334,7 @@ def _import_step(
         replacements[variable.placeholder] = state.handle
     names = [traced.loss]
     for variable in traced.trainable:
-        names += [
-            n
-            for n in (variable.gradient, variable.values, variable.indices)
-            if n is not None
-        ]
+        names += [n for n in (variable.gradient, variable.values, variable.indices) if n is not None]
     graph_def = without_nodes(build.graph_def, without)
     elements = tf.graph_util.import_graph_def(
         graph_def,
@@ -398,22 +359,12 @@ def _import_step(
 
 
 def _constants(build: _Build) -> dict[str, tf.Tensor]:
-    return {
-        c.tensor: tf.constant(build.traced.values[c.tensor])
-        for c in build.traced.constants
-    }
+    return {c.tensor: tf.constant(build.traced.values[c.tensor]) for c in build.traced.constants}
 
 
-def _present(
-    graph_def: Any, replacements: dict[str, tf.Tensor]
-) -> dict[str, tf.Tensor]:
+def _present(graph_def: Any, replacements: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
     """The replacements that some node of the graph takes (TensorFlow refuses the others)."""
-    taken = {
-        i if ":" in i else f"{i}:0"
-        for node in graph_def.node
-        for i in node.input
-        if not i.startswith("^")
-    }
+    taken = {i if ":" in i else f"{i}:0" for node in graph_def.node for i in node.input if not i.startswith("^")}
     return {name: tensor for name, tensor in replacements.items() if name in taken}
 
 
@@ -443,35 +394,25 @@ def _synchronize(
         synchronizer = variable.entry.shards[s]
         assert isinstance(synchronizer, AllReduce)
         if isinstance(part, Rows) and synchronizer.sparse_as == "dense":
-            dense = tf.math.unsorted_segment_sum(
-                part.values, part.ids, shard.shard.shape[0]
-            )
+            dense = tf.math.unsorted_segment_sum(part.values, part.ids, shard.shard.shape[0])
             dense.set_shape(shard.shard.shape)
             part = dense
         kind = "gather" if isinstance(part, Rows) else synchronizer.compressor
-        group = (
-            f"group{synchronizer.group}"
-            if synchronizer.group is not None
-            else f"single/{variable.traced.name}/{s}"
-        )
+        group = f"group{synchronizer.group}" if synchronizer.group is not None else f"single/{variable.traced.name}/{s}"
         piece = _Piece(shard, part, reads)
         pieces.setdefault((f"{run}/{group}", kind), []).append(piece)
         in_copy = shard.shard is variable.copy
         if variable.copy is None or in_copy:
             done.append(lambda piece=piece: piece.update)
         else:
-            values.append(
-                lambda shard=shard, piece=piece: _read_after(shard.shard, piece)
-            )
+            values.append(lambda shard=shard, piece=piece: _read_after(shard.shard, piece))
 
     def finish() -> list[tf.Operation]:
         operations = [d() for d in done]
         if values:
             pulled = [v() for v in values]
             with tf.control_dependencies(reads):
-                whole = (
-                    tf.concat(pulled, variable.axis) if len(pulled) > 1 else pulled[0]
-                )
+                whole = tf.concat(pulled, variable.axis) if len(pulled) > 1 else pulled[0]
                 operations.append(variable.copy.assign(whole))
         return operations
 
@@ -488,9 +429,7 @@ def _cut(variable: _Variable, gradient: tf.Tensor | Rows) -> list[Any]:
         return list(split_rows(merged(gradient), variable.offsets))
     if variable.entry.axis is None:
         return [gradient]
-    lengths = [
-        b - a for a, b in zip(variable.offsets[:-1], variable.offsets[1:], strict=True)
-    ]
+    lengths = [b - a for a, b in zip(variable.offsets[:-1], variable.offsets[1:], strict=True)]
     return list(tf.split(gradient, lengths, variable.axis))
 
 
@@ -501,14 +440,10 @@ def _reduce(build: _Build, name: str, kind: str, members: list[_Piece]) -> None:
     scope = name.split("/", 1)[1]
     with tf.name_scope(f"allreduce/{scope}"), tf.device(here):
         if kind == "gather":
-            results: list[Any] = _gather_rows(
-                [m.gradient for m in members], name, exact, replicas
-            )
+            results: list[Any] = _gather_rows([m.gradient for m in members], name, exact, replicas)
         else:
             group = WireGroup(f"{name}/{kind}", kind, exact)
-            results, updates, initial = group.average(
-                [m.gradient for m in members], replicas, here
-            )
+            results, updates, initial = group.average([m.gradient for m in members], replicas, here)
             build.out.step += updates
             build.out.initial += initial
     for member, result in zip(members, results, strict=True):
@@ -517,32 +452,20 @@ def _reduce(build: _Build, name: str, kind: str, members: list[_Piece]) -> None:
             tf.control_dependencies(member.after_reads),
         ):
             if isinstance(result, Rows):
-                member.update = member.optimizer.apply_rows(
-                    tf.identity(result.values), result.ids
-                )
+                member.update = member.optimizer.apply_rows(tf.identity(result.values), result.ids)
             else:
                 member.update = member.optimizer.apply(tf.identity(result))
 
 
-def _gather_rows(
-    gradients: list[Any], name: str, exact: bool, replicas: int
-) -> list[Rows]:
+def _gather_rows(gradients: list[Any], name: str, exact: bool, replicas: int) -> list[Rows]:
     if exact and len(gradients) > 1:
         values = _grouped_allgather([g.values for g in gradients], f"{name}/values")
         ids = _grouped_allgather([g.ids for g in gradients], f"{name}/ids")
     else:
-        values = [
-            hvd.allgather(g.values, name=f"{name}/values/{i}")
-            for i, g in enumerate(gradients)
-        ]
-        ids = [
-            hvd.allgather(g.ids, name=f"{name}/ids/{i}")
-            for i, g in enumerate(gradients)
-        ]
+        values = [hvd.allgather(g.values, name=f"{name}/values/{i}") for i, g in enumerate(gradients)]
+        ids = [hvd.allgather(g.ids, name=f"{name}/ids/{i}") for i, g in enumerate(gradients)]
     scale = 1.0 / replicas
-    return [
-        Rows(v * tf.cast(scale, v.dtype), i) for v, i in zip(values, ids, strict=True)
-    ]
+    return [Rows(v * tf.cast(scale, v.dtype), i) for v, i in zip(values, ids, strict=True)]
 
 
 def _grouped_allgather(tensors: list[tf.Tensor], name: str) -> list[tf.Tensor]:
@@ -550,8 +473,6 @@ def _grouped_allgather(tensors: list[tf.Tensor], name: str) -> list[tf.Tensor]:
     gathered: dict[int, tf.Tensor] = {}
     for dtype in sorted({t.dtype.name for t in tensors}):
         members = [i for i, t in enumerate(tensors) if t.dtype.name == dtype]
-        results = hvd.grouped_allgather(
-            [tensors[i] for i in members], name=f"{name}/{dtype}"
-        )
+        results = hvd.grouped_allgather([tensors[i] for i in members], name=f"{name}/{dtype}")
         gathered |= dict(zip(members, results, strict=True))
     return [gathered[i] for i in range(len(tensors))]

@@ -63,19 +63,21 @@ class ForkingLauncher(Launcher):
         self._folder = RunFolder()
         self._gone = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        environment = os.environ | {
-            "TF_CPP_MIN_LOG_LEVEL": "1",
-            "TF_ENABLE_ONEDNN_OPTS": "0",
-            "CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "-1"),
-            "KERAS_BACKEND": "tensorflow",
-            "OPENBLAS_NUM_THREADS": "1",
-            "OMP_NUM_THREADS": "1",
-            "GRPC_VERBOSITY": "ERROR",
-        } | self._environment
+        environment = (
+            os.environ
+            | {
+                "TF_CPP_MIN_LOG_LEVEL": "1",
+                "TF_ENABLE_ONEDNN_OPTS": "0",
+                "CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "-1"),
+                "KERAS_BACKEND": "tensorflow",
+                "OPENBLAS_NUM_THREADS": "1",
+                "OMP_NUM_THREADS": "1",
+                "GRPC_VERBOSITY": "ERROR",
+            }
+            | self._environment
+        )
         # A proxy meant for the outside world must not carry the cluster's own traffic.
-        environment = {
-            k: v for k, v in environment.items() if not k.lower().endswith("_proxy")
-        }
+        environment = {k: v for k, v in environment.items() if not k.lower().endswith("_proxy")}
         with open(self.folder / "fork-server.log", "wb") as log:
             self._server = subprocess.Popen(
                 [
@@ -109,16 +111,12 @@ class ForkingLauncher(Launcher):
                 )
         except TimeoutError:
             self.close()
-            raise ClusterUnavailable(
-                f"the imports took over {START_TIMEOUT_S:.0f} s", stage="start"
-            ) from None
+            raise ClusterUnavailable(f"the imports took over {START_TIMEOUT_S:.0f} s", stage="start") from None
         except BaseException:
             self.close()
             raise
         self.versions = json.loads(packet)["ready"]
-        threading.Thread(
-            target=self._listen, args=(ours,), daemon=True, name="fork-server"
-        ).start()
+        threading.Thread(target=self._listen, args=(ours,), daemon=True, name="fork-server").start()
 
     def prepare(self) -> None:
         """Make ready what the processes need, while the fork server imports."""
@@ -132,9 +130,7 @@ class ForkingLauncher(Launcher):
         environment: dict[str, str],
     ) -> WorkerProcess:
         if self._control is None or self._gone:
-            raise ClusterUnavailable(
-                "the fork server is gone", stage="start", stderr_tail=self._server_log()
-            )
+            raise ClusterUnavailable("the fork server is gone", stage="start", stderr_tail=self._server_log())
         ours, theirs = socket.socketpair()
         log = self.folder / f"{name}.log"
         with self._changed:
@@ -149,13 +145,9 @@ class ForkingLauncher(Launcher):
             "environment": environment,
         }
         with theirs:
-            socket.send_fds(
-                self._control, [json.dumps(order).encode()], [theirs.fileno()]
-            )
+            socket.send_fds(self._control, [json.dumps(order).encode()], [theirs.fileno()])
         with self._changed:
-            self._changed.wait_for(
-                lambda: number in self._forked or self._gone, timeout=30
-            )
+            self._changed.wait_for(lambda: number in self._forked or self._gone, timeout=30)
             if number not in self._forked:
                 raise ClusterUnavailable(
                     "the fork server does not fork",
@@ -180,9 +172,7 @@ class ForkingLauncher(Launcher):
 
     def exit_code(self, process: WorkerProcess, timeout_s: float) -> int | None:
         with self._changed:
-            self._changed.wait_for(
-                lambda: process.pid in self._exits or self._gone, timeout=timeout_s
-            )
+            self._changed.wait_for(lambda: process.pid in self._exits or self._gone, timeout=timeout_s)
             return self._exits.get(process.pid)
 
     def port(self, process: int) -> int:

@@ -1,0 +1,60 @@
+# make lab    set up, then open JupyterLab on the explorer notebook
+# make demo   set up, then the same main job in the terminal
+# make test   set up, then run all checks and tests
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMPS := .venv/stamps
+
+.PHONY: lab demo test setup lint format check-fast lock clean
+.DELETE_ON_ERROR:
+
+lab: setup
+	$(BIN)/jupyter lab --ServerApp.ip=127.0.0.1 --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate notebooks/01_first_trial.ipynb
+
+demo: setup
+	$(BIN)/autosync-lab demo
+
+test: setup lint
+	$(BIN)/python -m pytest
+
+check-fast: setup lint
+	$(BIN)/python -m pytest -m "not cluster and not browser and not notebook"
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+setup: $(STAMPS)/kernel
+
+$(STAMPS)/system: tools/system_packages.sh
+	@sh tools/system_packages.sh
+	@test -d .venv || $(PYTHON) -m venv .venv
+	@mkdir -p $(STAMPS) && touch $@
+
+# TensorFlow comes first: Horovod is compiled against it.
+$(STAMPS)/packages: pyproject.toml constraints.txt $(STAMPS)/system
+	@echo "python packages: installing into .venv (a few minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --upgrade pip 'setuptools<70' wheel cmake
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[tensorflow,study,lab,dev]'
+	@touch $@
+
+$(STAMPS)/horovod: tools/build_horovod.py $(STAMPS)/packages
+	@$(BIN)/python tools/build_horovod.py --install
+	@touch $@
+
+$(STAMPS)/kernel: $(STAMPS)/horovod
+	@$(BIN)/python -m ipykernel install --sys-prefix --name python3 --display-name "AutoSync Lab" >/dev/null
+	@touch $@
+	@echo "set-up: done"
+
+lock:
+	sh tools/lock.sh
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
