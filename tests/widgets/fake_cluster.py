@@ -1,5 +1,6 @@
 """A cluster that runs nothing: trials take the course that a test chose for their label."""
 
+import itertools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,8 @@ from autosync_lab.model.spec import ModelSpec
 from autosync_lab.runtime.trial import Trial
 from autosync_lab.strategy.spec import Strategy
 from tests.widgets.requests import record, request
+
+_numbers = itertools.count()
 
 
 class Step:
@@ -67,7 +70,7 @@ class FakeRunner:
         self.measured.append(label)
         self.threads.add(threading.current_thread().name)
         self._cancelled.clear()
-        asked = request(0, label, strategy, steps, cluster=self.cluster)
+        asked = request(next(_numbers), label, strategy, steps, cluster=self.cluster)
         course = self.script.courses.get(label, "ok")
         changes: dict[str, Any] = {"model": model.name}
         if course == "refuse":

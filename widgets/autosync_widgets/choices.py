@@ -50,10 +50,9 @@ def model_choices(model: str | ModelSpec | None) -> tuple[Choices[ModelSpec], st
     InvalidInput
         If it is no model, or there is neither a model nor a file of that name.
     """
-    from autosync_lab.model import load_model, model_card, model_names
+    from autosync_lab.model import load_model, model_names
 
-    # Bench models first: they are the ones that run on one machine.
-    names = tuple(sorted(model_names(), key=lambda n: (not model_card(n).bench, n)))
+    names = model_names()
     own: dict[str, ModelSpec] = {}
     if isinstance(model, ModelSpec):
         own, chosen = {model.name: model}, model.name

@@ -81,16 +81,17 @@ class Explorer(ipywidgets.VBox):
         store: "str | Path | TrialStore | None" = None,
         open_cluster: OpenCluster | None = None,
     ) -> None:
+        # These two first: they are what `close` needs, which runs even if the rest of this raises.
+        self._queue = TrialQueue(open_cluster or _open_cluster, self._on_event)
+        self._redraw = Throttle(self._draw, REDRAW_PERIOD_S)
         self._models, chosen_model = model_choices(model)
         self._clusters, chosen_cluster = cluster_choices(cluster)
         self._strategies, chosen_strategies = strategy_choices(strategies)
         self._store = _opened(store)
         self._state = ExplorerState()
         self._state_lock = threading.Lock()
-        self._queue = TrialQueue(open_cluster or _open_cluster, self._on_event)
         self._view = ExplorerView(self._models, self._clusters, self._strategies)
         self._view.choose(chosen_model, chosen_cluster, chosen_strategies, steps)
-        self._redraw = Throttle(self._draw, REDRAW_PERIOD_S)
         super().__init__([self._view.root])
         self.add_class("autosync-explorer")
         self._view.launch.on_click(lambda _: self._said(self.launch))

@@ -352,8 +352,8 @@ def _present(state: ExplorerState, left_s: float | None) -> str:
 
 
 _STAGE_WORDS = {
-    "start": "getting ready",
-    "model": "tracing the model and sending it to the workers",
+    "start": "tracing the model (slow the first time)",
+    "model": "sending the model to the workers",
     "build": "building the step",
     "warm-up": "warming up",
     "collect": "collecting results",
