@@ -1,0 +1,72 @@
+"""Example batches: from whatever people feed their models with, to one stack of arrays per input."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from autosync_lab.errors import InvalidModel
+
+MAX_BATCHES = 16
+"""Different batches kept: replicas and steps take turns with them."""
+
+
+def stack_batches(batch: Any, where: str) -> tuple[Any, tuple[npt.NDArray[Any], ...]]:
+    """Flatten one batch, or an iterable of batches, and stack them.
+
+    Parameters
+    ----------
+    batch : structure of arrays, or tf.data.Dataset, or list or iterator of structures
+        A tuple is one batch; a list of tuples, a data set and an iterator are several. Batches whose shapes differ from
+        the first one's (a smaller last batch) are left out.
+    where : str
+        What errors call it.
+
+    Returns
+    -------
+    structure
+        The first batch: packs flat inputs again.
+    stacks : tuple of ndarray
+        One per input, batches along axis 0.
+    """
+    batches = list(_several(batch, where))
+    if not batches:
+        raise InvalidModel("at least one batch is needed", where=where)
+    structure = batches[0]
+    rows = [[_array(leaf, where) for leaf in tf.nest.flatten(b)] for b in batches]
+    if not rows[0]:
+        raise InvalidModel("a batch holds at least one array", where=where)
+    shapes = [a.shape for a in rows[0]]
+    same = [row for row in rows if [a.shape for a in row] == shapes]
+    return structure, tuple(np.stack(column) for column in zip(*same, strict=True))
+
+
+def _several(batch: Any, where: str) -> Iterator[Any]:
+    if isinstance(batch, tf.data.Dataset) or isinstance(batch, Iterator):
+        yield from _first(batch)
+    elif isinstance(batch, list) and batch and all(isinstance(b, tuple) for b in batch):
+        yield from _first(batch)
+    elif isinstance(batch, tf.TypeSpec) or any(isinstance(leaf, tf.TypeSpec) for leaf in tf.nest.flatten(batch)):
+        raise InvalidModel("a real batch is needed, not its specification", where=where, received=batch)
+    else:
+        yield batch
+
+
+def _first(batches: Iterable[Any]) -> Iterator[Any]:
+    for number, batch in enumerate(batches):
+        if number == MAX_BATCHES:
+            return
+        yield batch
+
+
+def _array(leaf: Any, where: str) -> npt.NDArray[Any]:
+    if isinstance(leaf, tf.RaggedTensor | tf.SparseTensor):
+        raise InvalidModel(
+            "ragged and sparse inputs are not supported; feed dense ones", where=where, received=type(leaf)
+        )
+    array: npt.NDArray[Any] = np.asarray(leaf)
+    if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
+        raise InvalidModel("inputs are numbers; turn text into ids first", where=where, received=str(array.dtype))
+    return array
