@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autosync_lab.content_hash import content_hash
 from autosync_lab.errors import InvalidModel
+from autosync_lab.model.quiet_tensorflow import import_tensorflow
 from autosync_lab.model.traced import TracedModel
 from autosync_lab.model.variable import Variable
 
@@ -99,6 +100,7 @@ class ModelSpec:
                 "this model is known by its variables only, so it cannot be run; capture it with ModelSpec.from_keras",
                 where=f"model {self.name!r}",
             )
+        import_tensorflow()
         return self.tracer()
 
     @classmethod
