@@ -7,9 +7,9 @@ import tempfile
 
 
 def import_tensorflow() -> None:
-    """Import TensorFlow, if it is installed and not imported yet, without what its libraries write to stderr while they load.
+    """Import TensorFlow without what its libraries write to stderr while they load.
 
-    In a notebook these lines would appear under whichever cell runs. They come from C++ and have no switch that would
+    Nothing happens if it is imported already, or not installed. In a notebook these lines would appear under whichever cell runs. They come from C++ and have no switch that would
     leave arithmetic as it is, so the file descriptor itself is turned away meanwhile. If the import fails, they are
     written after all.
     """
