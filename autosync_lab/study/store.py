@@ -219,9 +219,7 @@ class TrialStore:
             "SELECT trial_id, label, simulated, step, worker, seconds"
             " FROM step_times JOIN trials ON trials.id = trial_id ORDER BY number, step, worker"
         )
-        frame: pd.DataFrame = (
-            _pandas().DataFrame([tuple(row) for row in rows], columns=list(types)).astype(types)
-        )
+        frame: pd.DataFrame = _pandas().DataFrame([tuple(row) for row in rows], columns=list(types)).astype(types)
         return frame
 
     def __len__(self) -> int:
@@ -368,9 +366,7 @@ def _check_file(path: Path) -> None:
         raise InvalidInput("this file is no trial store (it is no SQLite database)", received=str(path))
     # https://sqlite.org/fileformat.html, section 1.3: user version at 60, application id at 68, big-endian.
     if int.from_bytes(header[68:72]) != APPLICATION_ID:
-        raise InvalidInput(
-            "this file is no trial store (it is a database of another program)", received=str(path)
-        )
+        raise InvalidInput("this file is no trial store (it is a database of another program)", received=str(path))
     _require_version(int.from_bytes(header[60:64]), path)
 
 
@@ -386,9 +382,7 @@ def _utc(moment: str | datetime) -> datetime:
         try:
             moment = datetime.fromisoformat(moment)
         except ValueError:
-            raise InvalidInput(
-                "a time is written as in ISO 8601: 2026-01-31T12:00:00", received=moment
-            ) from None
+            raise InvalidInput("a time is written as in ISO 8601: 2026-01-31T12:00:00", received=moment) from None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
@@ -396,5 +390,5 @@ def _pandas() -> ModuleType:
     try:
         import pandas
     except ImportError:
-        raise MissingExtra("pandas", "pandas") from None
+        raise MissingExtra("pandas", "study") from None
     return pandas

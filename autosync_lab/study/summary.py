@@ -71,8 +71,8 @@ class StrategySummary:
 def summarize(trials: Iterable[Trial]) -> tuple[StrategySummary, ...]:
     """Take the trials of each strategy together, in the order in which the strategies first appear.
 
-    Trials belong together if label, strategy, model, cluster and origin (measured or simulated) are equal. Stopped trials
-    count as trials, but add no times.
+    Trials belong together if label, strategy, model, cluster and origin (measured or simulated) are equal. Stopped
+    trials count as trials, but add no times.
     """
     together: dict[tuple[str | bool | None, ...], list[Trial]] = {}
     for trial in trials:

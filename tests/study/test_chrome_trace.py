@@ -14,9 +14,7 @@ def test_workers_are_processes_and_lanes_are_threads() -> None:
         )
     )
     document = json.loads(json.dumps(chrome_trace([trial, make_trial("t2", events=())]), allow_nan=False))
-    names = [
-        (e["name"], e["pid"], e["tid"], e["args"]["name"]) for e in document["traceEvents"] if e["ph"] == "M"
-    ]
+    names = [(e["name"], e["pid"], e["tid"], e["args"]["name"]) for e in document["traceEvents"] if e["ph"] == "M"]
     assert names == [
         ("process_name", 1, 0, "all-reduce (measured) · worker 0"),
         ("thread_name", 1, 1, "compute"),
@@ -24,9 +22,7 @@ def test_workers_are_processes_and_lanes_are_threads() -> None:
         ("process_name", 2, 0, "all-reduce (measured) · worker 1"),
         ("thread_name", 2, 3, "compute"),
     ]
-    bars = [
-        (e["name"], e["pid"], e["tid"], e["ts"], e["dur"]) for e in document["traceEvents"] if e["ph"] == "X"
-    ]
+    bars = [(e["name"], e["pid"], e["tid"], e["ts"], e["dur"]) for e in document["traceEvents"] if e["ph"] == "X"]
     assert bars == [
         ("forward", 1, 1, 0.0, 250e3),
         ("dense/kernel", 1, 2, 250e3, 250e3),

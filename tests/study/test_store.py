@@ -66,9 +66,7 @@ def test_equal_strategies_are_stored_once(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "trials.db")
     documents = dict(connection.execute("SELECT id, document FROM strategies"))
     connection.close()
-    assert {k: json.loads(v) for k, v in documents.items()} == {
-        s.id: s.to_json() for s in (ALL_REDUCE, ON_ONE_SERVER)
-    }
+    assert {k: json.loads(v) for k, v in documents.items()} == {s.id: s.to_json() for s in (ALL_REDUCE, ON_ONE_SERVER)}
 
 
 def test_filters() -> None:
@@ -153,9 +151,12 @@ def test_frame_has_one_tidy_row_per_trial() -> None:
     frame = store.to_frame()
     assert list(frame["id"]) == ["a", "b", "c"]
     assert list(frame["simulated"]) == [False, True, False]
-    assert frame["step_time_s"][0] == 0.3 and math.isnan(frame["step_time_s"][2])
-    assert frame["bytes_sent"][0] == 400.0 and math.isnan(frame["bytes_sent"][1])
-    assert frame["exit_code"].isna().tolist() == [True, True, False] and frame["exit_code"][2] == -9
+    assert frame["step_time_s"][0] == 0.3
+    assert math.isnan(frame["step_time_s"][2])
+    assert frame["bytes_sent"][0] == 400.0
+    assert math.isnan(frame["bytes_sent"][1])
+    assert frame["exit_code"].isna().tolist() == [True, True, False]
+    assert frame["exit_code"][2] == -9
     assert frame["created"][0] == datetime(2026, 1, 31, 12, 0, 0, 250000, tzinfo=UTC)
     assert frame["strategy_id"].isna().tolist() == [False, False, True]
     expected = make_trial().step_time_quartiles_s
@@ -185,9 +186,7 @@ def test_any_program_can_read_the_file(tmp_path: Path) -> None:
     with TrialStore(tmp_path / "t.db") as store:
         store.add(make_trial("a"))
     connection = sqlite3.connect(tmp_path / "t.db")
-    assert connection.execute(
-        "SELECT step, worker, seconds FROM step_times WHERE trial_id = 'a'"
-    ).fetchall() == [
+    assert connection.execute("SELECT step, worker, seconds FROM step_times WHERE trial_id = 'a'").fetchall() == [
         (0, 0, 0.3),
         (0, 1, 0.2),
         (1, 0, 0.1),
@@ -199,9 +198,7 @@ def test_any_program_can_read_the_file(tmp_path: Path) -> None:
         ("a", "n0", 100.0, 300.0),
         ("a", "n1", 300.0, 100.0),
     ]
-    assert connection.execute("SELECT step_time_s, bound_s, simulated FROM trials").fetchall() == [
-        (0.3, 0.2, 0)
-    ]
+    assert connection.execute("SELECT step_time_s, bound_s, simulated FROM trials").fetchall() == [(0.3, 0.2, 0)]
     connection.close()
 
 
@@ -275,7 +272,7 @@ def test_a_damaged_store_is_one_clear_error(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     path.write_bytes(content)
-    with pytest.raises(StoreUnavailable, match="t.db"), TrialStore(path) as store:
+    with pytest.raises(StoreUnavailable, match=r"t\.db"), TrialStore(path) as store:
         store.trials()
 
 
@@ -326,15 +323,19 @@ def test_a_store_of_version_1_can_be_read_and_extended(tmp_path: Path) -> None:
     with TrialStore(path) as store:
         old = store.trials()
         assert Counter(t.status for t in old) == {"ok": 2, "failed": 1, "stopped": 1}
-        assert old[0].strategy is not None and old[0].strategy.id == "2e756ba00684"
+        assert old[0].strategy is not None
+        assert old[0].strategy.id == "2e756ba00684"
         assert old[0].step_times_s == ((0.3, 0.2), (0.1, 0.25), (0.4, 0.5))
         assert old[0].events == (Event("0", "compute", "forward", 0.0, 0.1),)
-        assert old[1].simulated and old[1].bytes_sent is None and old[1].bound_s == math.inf
+        assert old[1].simulated
+        assert old[1].bytes_sent is None
+        assert old[1].bound_s == math.inf
         assert (old[2].exit_code, old[2].error, old[2].stderr_tail) == (
             -9,
             "worker 1 ended",
             "ünterbrochen\n",
         )
-        assert old[3].strategy is None and math.isnan(old[3].setup_s)
+        assert old[3].strategy is None
+        assert math.isnan(old[3].setup_s)
         store.add(make_trial("new"))
         assert len(store) == 5

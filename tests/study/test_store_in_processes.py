@@ -88,7 +88,7 @@ def test_a_killed_writer_loses_nothing_it_had_added(tmp_path: Path) -> None:
         stored = [t.id for t in store.trials()]
         assert stored[: len(added)] == added == [f"w-{i}" for i in range(len(added))]
         assert len(stored) - len(added) <= 1
-        assert store.trials() == [make_trial(id) for id in stored]
+        assert store.trials() == [make_trial(name) for name in stored]
         store.add(make_trial("after"))
 
 

@@ -9,12 +9,8 @@ from tests.study.trial_factory import ALL_REDUCE, ON_ONE_SERVER, make_trial
 def test_repeats_are_pooled_by_step() -> None:
     (row,) = summarize(
         [
-            make_trial(
-                "a", step_times_s=((1.0, 2.0), (4.0, 3.0)), setup_s=0.2, bytes_sent={"n0": 1.0, "n1": 3.0}
-            ),
-            make_trial(
-                "b", step_times_s=((6.0, 0.0), (8.0, 7.0)), setup_s=0.4, bytes_sent={"n0": 3.0, "n1": 5.0}
-            ),
+            make_trial("a", step_times_s=((1.0, 2.0), (4.0, 3.0)), setup_s=0.2, bytes_sent={"n0": 1.0, "n1": 3.0}),
+            make_trial("b", step_times_s=((6.0, 0.0), (8.0, 7.0)), setup_s=0.4, bytes_sent={"n0": 3.0, "n1": 5.0}),
         ]
     )
     assert (row.trials, row.failed, row.timed_steps) == (2, 0, 4)
@@ -53,22 +49,24 @@ def test_rows_come_in_the_order_of_first_appearance_and_origins_stay_apart() -> 
 
 def test_failed_and_stopped_trials_add_no_times() -> None:
     failure = make_trial("b", status="failed", step_times_s=((9.0, 9.0),), error="worker 1 ended")
-    (row,) = summarize(
-        [make_trial("a"), failure, make_trial("c", status="stopped", step_times_s=((9.0, 9.0),))]
-    )
+    (row,) = summarize([make_trial("a"), failure, make_trial("c", status="stopped", step_times_s=((9.0, 9.0),))])
     assert (row.trials, row.failed, row.timed_steps, row.step_time_s) == (3, 1, 3, 0.3)
     assert row.failure == failure
 
 
 def test_a_strategy_that_only_failed() -> None:
     (row,) = summarize([make_trial(status="failed", step_times_s=(), bytes_sent=None)])
-    assert math.isnan(row.step_time_s) and math.isnan(row.setup_s) and math.isnan(row.over_bound)
-    assert row.bytes_sent is None and row.timed_steps == 0
+    assert math.isnan(row.step_time_s)
+    assert math.isnan(row.setup_s)
+    assert math.isnan(row.over_bound)
+    assert row.bytes_sent is None
+    assert row.timed_steps == 0
 
 
 def test_a_peer_decides_by_itself() -> None:
     (row,) = summarize([make_trial(strategy=None)])
-    assert row.is_peer and not row.lossy
+    assert row.is_peer
+    assert not row.lossy
 
 
 def test_names_tell_equal_labels_apart_and_mark_what_is_simulated() -> None:

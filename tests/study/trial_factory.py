@@ -11,7 +11,7 @@ ALL_REDUCE = Strategy(variables=(VariableStrategy("dense/kernel", (AllReduce(gro
 ON_ONE_SERVER = Strategy(variables=(VariableStrategy("dense/kernel", (ParameterServer("n0"),)),), replicas=2)
 
 
-def make_trial(id: str = "t1", **changes: Any) -> Trial:
+def make_trial(name: str = "t1", **changes: Any) -> Trial:
     """A successful trial of two workers and three timed steps; step time 0.3 s, bound 0.2 s."""
     fields: dict[str, Any] = {
         "created": "2026-01-31T12:00:00.250000+00:00",
@@ -40,7 +40,7 @@ def make_trial(id: str = "t1", **changes: Any) -> Trial:
         "losses": (2.5, 2.0, 1.5),
         "events": (Event("0", "compute", "forward", 0.0, 0.1),),
     }
-    return Trial(id=id, **(fields | changes))
+    return Trial(id=name, **(fields | changes))
 
 
 _number = st.floats(allow_nan=True, allow_infinity=True)
@@ -96,8 +96,6 @@ trials = st.builds(
     stderr_tail=st.text(),
     exit_code=st.none() | _count,
     losses=st.lists(_number, max_size=3).map(tuple),
-    events=st.lists(st.builds(Event, st.text(), st.text(), st.text(), _number, _number), max_size=3).map(
-        tuple
-    ),
+    events=st.lists(st.builds(Event, st.text(), st.text(), st.text(), _number, _number), max_size=3).map(tuple),
 )
 """Any trial that a runner, a simulator or a peer could record, and stranger ones."""

@@ -3,46 +3,54 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from autosync_lab.runtime.trial import Trial
 from autosync_lab.study.summary import StrategySummary, distinct_names, summarize
+from autosync_widgets.colours import LIMIT, MEANINGS, look_of
+from autosync_widgets.figures.step_times import BoundLine
+from autosync_widgets.wording import plural, seconds_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-Kind = Literal["lossless", "lossy", "peer"]
+LOSSLESS_BOUND = "bandwidth bound"
+LOSSY_BOUND = "bandwidth bound, lossy"
 
-# Okabe and Ito's palette (2008), which stays apart in every common form of colour blindness; the pattern says the same
-# without colour.
-_LOOK: dict[Kind, tuple[str, str, str]] = {
-    "lossless": ("lossless strategy", "#0072B2", ""),
-    "lossy": ("lossy strategy (changes training results)", "#E69F00", "."),
-    "peer": ("peer (decides by itself)", "#009E73", "/"),
-}
-_BOUND_COLOUR = "#D55E00"
+# Said without colour, too: dots mark what changes training results, stripes what decides by itself.
+_LOSSY_PATTERN = "."
+_PEER_PATTERN = "/"
 _BAR_HEIGHT_PX = 34
+_FRAME_HEIGHT_PX = 200
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One strategy: median, 25th and 75th percentile of its step time in seconds (NaN if no step was timed)."""
+    """One strategy.
+
+    Parameters
+    ----------
+    label : str
+    colour : str
+        Hex; see `autosync_widgets.colours`.
+    lossy, peer : bool
+        Changes training results; decides by itself.
+    seconds, low_s, high_s : float
+        Median, 25th and 75th percentile of the step time; NaN if no step was timed.
+    timed_steps : int
+    note : str
+        What the bar says besides its time: failures.
+    """
 
     label: str
-    kind: Kind
+    colour: str
+    lossy: bool
+    peer: bool
     seconds: float
     low_s: float
     high_s: float
     timed_steps: int
     note: str = ""
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A step time in seconds that no strategy of the same semantics can be below."""
-
-    name: str
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -54,28 +62,28 @@ class StepTimeBars:
     title : str
     bars : tuple of Bar
         Fastest first; strategies without a time come last.
-    bounds : tuple of Bound
+    bounds : tuple of BoundLine
         Lowest first; empty where links limit nothing.
     """
 
     title: str
     bars: tuple[Bar, ...]
-    bounds: tuple[Bound, ...]
+    bounds: tuple[BoundLine, ...]
 
 
 def step_time_bars(trials: Iterable[Trial]) -> StepTimeBars:
     """Take trials of one model on one cluster together, strategy by strategy."""
     trials = list(trials)
     rows = summarize(trials)
-    models = sorted({f"{t.model} on {t.cluster}" for t in trials})
+    titles = dict.fromkeys(f"{t.model} on {t.cluster}" for t in trials)
     bars = [_bar(name, row) for name, row in zip(distinct_names(rows), rows, strict=True)]
     bounds = {
-        Bound("bandwidth bound, lossy" if row.lossy else "bandwidth bound", row.bound_s)
+        BoundLine(LOSSY_BOUND if row.lossy else LOSSLESS_BOUND, row.bound_s)
         for row in rows
         if 0 < row.bound_s < math.inf
     }
     return StepTimeBars(
-        title=", ".join(models),
+        title=", ".join(titles),
         bars=tuple(sorted(bars, key=lambda bar: (math.isnan(bar.seconds), bar.seconds))),
         bounds=tuple(sorted(bounds, key=lambda bound: (bound.seconds, bound.name))),
     )
@@ -86,16 +94,16 @@ def draw_step_time_bars(data: StepTimeBars) -> "go.Figure":
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    for kind, (name, colour, pattern) in _LOOK.items():
-        bars = [bar for bar in data.bars if bar.kind == kind]
+    for meaning, colour in MEANINGS.items():
+        bars = [bar for bar in data.bars if bar.colour == colour]
         if not bars:
             continue
         figure.add_bar(
             orientation="h",
-            name=name,
+            name=meaning,
             y=[bar.label for bar in bars],
             x=[bar.seconds for bar in bars],
-            marker={"color": colour, "pattern": {"shape": pattern, "fgcolor": "white"}},
+            marker={"color": colour, "pattern": {"shape": [_pattern(bar) for bar in bars], "fgcolor": "white"}},
             error_x={
                 "type": "data",
                 "symmetric": False,
@@ -104,33 +112,30 @@ def draw_step_time_bars(data: StepTimeBars) -> "go.Figure":
                 "color": "black",
                 "thickness": 1.5,
             },
-            text=[_caption(bar) for bar in bars],
-            textposition="inside",
-            insidetextanchor="start",
-            hovertemplate="%{y}: %{text}<extra></extra>",
+            hovertext=[_caption(bar) for bar in bars],
+            hovertemplate="%{y}: %{hovertext}<extra></extra>",
         )
     for bar in data.bars:
-        if math.isnan(bar.seconds):
-            figure.add_annotation(
-                x=0, xref="paper", y=bar.label, text=_caption(bar), showarrow=False, xanchor="left", xshift=4
-            )
+        end = 0.0 if math.isnan(bar.high_s) else bar.high_s
+        figure.add_annotation(
+            x=end, y=bar.label, text=_caption(bar), showarrow=False, xanchor="left", xshift=4, bgcolor="white"
+        )
     for bound in data.bounds:
-        figure.add_vline(x=bound.seconds, line={"color": _BOUND_COLOUR, "dash": "dash", "width": 2})
+        line = {"color": LIMIT, "dash": "dot" if bound.name == LOSSY_BOUND else "solid", "width": 2}
+        # White on both sides keeps the line apart from the bars that it crosses.
+        figure.add_vline(x=bound.seconds, line={"color": "white", "width": 6})
+        figure.add_vline(x=bound.seconds, line=line)
         figure.add_scatter(
-            x=[None],
-            y=[None],
-            mode="lines",
-            line={"color": _BOUND_COLOUR, "dash": "dash", "width": 2},
-            name=f"{bound.name}: {_seconds(bound.seconds)}",
+            x=[None], y=[None], mode="lines", line=line, name=f"{bound.name}: {seconds_text(bound.seconds)}"
         )
     figure.update_layout(
         title=data.title,
         template="plotly_white",
-        height=180 + _BAR_HEIGHT_PX * len(data.bars),
+        height=_FRAME_HEIGHT_PX + _BAR_HEIGHT_PX * len(data.bars),
         margin={"l": 10, "r": 20},
         barmode="overlay",
         legend={"orientation": "h", "y": -0.25},
-        xaxis={"title": "step time (s): median, whiskers 25 to 75 percent of steps", "rangemode": "tozero"},
+        xaxis={"title": "step time (s): median, whiskers 25 to 75 percent of steps", "range": [0, _axis_end_s(data)]},
         yaxis={
             "automargin": True,
             "categoryorder": "array",
@@ -141,23 +146,31 @@ def draw_step_time_bars(data: StepTimeBars) -> "go.Figure":
 
 
 def _bar(name: str, row: StrategySummary) -> Bar:
-    note = f"{row.failed} of {row.trials} failed ({row.failure.stage})" if row.failure else ""
     return Bar(
         label=name,
-        kind="peer" if row.is_peer else "lossy" if row.lossy else "lossless",
+        colour=look_of(row.label, row.strategy).colour,
+        lossy=row.lossy,
+        peer=row.is_peer,
         seconds=row.step_time_s,
         low_s=row.low_s,
         high_s=row.high_s,
         timed_steps=row.timed_steps,
-        note=note,
+        note=f"{row.failed} of {row.trials} failed ({row.failure.stage})" if row.failure else "",
     )
+
+
+def _axis_end_s(data: StepTimeBars) -> float:
+    """End of the axis, seconds: a third of the longest bar is left for what is written beside it."""
+    ends = [bar.high_s for bar in data.bars if not math.isnan(bar.high_s)]
+    return 4 / 3 * max([*ends, *(bound.seconds for bound in data.bounds)], default=1.0)
+
+
+def _pattern(bar: Bar) -> str:
+    return _LOSSY_PATTERN if bar.lossy else _PEER_PATTERN if bar.peer else ""
 
 
 def _caption(bar: Bar) -> str:
     if math.isnan(bar.seconds):
         return bar.note or "no step was timed"
-    return f"{_seconds(bar.seconds)} · {bar.timed_steps} steps" + (f" · {bar.note}" if bar.note else "")
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds >= 0.1 else f"{seconds * 1e3:.3g} ms"
+    marks = ["lossy"] * bar.lossy + ["peer"] * bar.peer + [bar.note] * bool(bar.note)
+    return " · ".join([seconds_text(bar.seconds), plural(bar.timed_steps, "step"), *marks])
