@@ -19,8 +19,8 @@ def stack_batches(batch: Any, where: str) -> tuple[Any, tuple[npt.NDArray[Any], 
     Parameters
     ----------
     batch : structure of arrays, or tf.data.Dataset, or list or iterator of structures
-        A tuple is one batch; a list of tuples, a data set and an iterator are several. Batches whose shapes differ from
-        the first one's (a smaller last batch) are left out.
+        A tuple is one batch; a list of tuples, a data set and an iterator are several, of which up to `MAX_BATCHES` are
+        read. Batches whose shapes differ from the first one's (a smaller last batch) are left out.
     where : str
         What errors call it.
 
@@ -30,6 +30,11 @@ def stack_batches(batch: Any, where: str) -> tuple[Any, tuple[npt.NDArray[Any], 
         The first batch: packs flat inputs again.
     stacks : tuple of ndarray
         One per input, batches along axis 0.
+
+    Raises
+    ------
+    InvalidModel
+        If there is no batch, or it holds what a step cannot be fed with.
     """
     batches = list(_several(batch, where))
     if not batches:
@@ -38,15 +43,19 @@ def stack_batches(batch: Any, where: str) -> tuple[Any, tuple[npt.NDArray[Any], 
     rows = [[_array(leaf, where) for leaf in tf.nest.flatten(b)] for b in batches]
     if not rows[0]:
         raise InvalidModel("a batch holds at least one array", where=where)
+    if any(0 in array.shape for array in rows[0]):
+        raise InvalidModel("a batch is not empty", where=where, received=[a.shape for a in rows[0]])
     shapes = [a.shape for a in rows[0]]
     same = [row for row in rows if [a.shape for a in row] == shapes]
-    return structure, tuple(np.stack(column) for column in zip(*same, strict=True))
+    return structure, tuple(
+        np.stack([array.astype(column[0].dtype, copy=False) for array in column]) for column in zip(*same, strict=True)
+    )
 
 
 def _several(batch: Any, where: str) -> Iterator[Any]:
-    if isinstance(batch, tf.data.Dataset) or isinstance(batch, Iterator):
-        yield from _first(batch)
-    elif isinstance(batch, list) and batch and all(isinstance(b, tuple) for b in batch):
+    if isinstance(batch, tf.data.Dataset | Iterator) or (
+        isinstance(batch, list) and all(isinstance(b, tuple) for b in batch)
+    ):
         yield from _first(batch)
     elif isinstance(batch, tf.TypeSpec) or any(isinstance(leaf, tf.TypeSpec) for leaf in tf.nest.flatten(batch)):
         raise InvalidModel("a real batch is needed, not its specification", where=where, received=batch)
@@ -67,6 +76,8 @@ def _array(leaf: Any, where: str) -> npt.NDArray[Any]:
             "ragged and sparse inputs are not supported; feed dense ones", where=where, received=type(leaf)
         )
     array: npt.NDArray[Any] = np.asarray(leaf)
-    if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
+    if array.dtype.name == "bfloat16":
+        raise InvalidModel("feed float32 in place of bfloat16; the model casts it", where=where, received="bfloat16")
+    if array.dtype.kind not in "biufc":
         raise InvalidModel("inputs are numbers; turn text into ids first", where=where, received=str(array.dtype))
     return array

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from autosync_lab.errors import InvalidModel
 from autosync_lab.model.batches import stack_batches
-from autosync_lab.model.graph_capture import NamedVariable, capture_step
+from autosync_lab.model.graph_capture import NamedVariable, capture_step, unused_name
 from autosync_lab.model.spec import ModelSpec
 
 
@@ -18,12 +18,17 @@ def capture_function(function: Any, variables: Sequence[Any], batch: Any, *, nam
     ----------
     function : callable
         A `tf.function` or a plain function; called with the elements of a batch.
-    variables : sequence of tf.Variable
+    variables : sequence of tf.Variable or keras.Variable
         The trainable ones. Other variables that the function uses stay local to each replica.
     batch : tuple, or list of tuples, or tf.data.Dataset
         The function's arguments, with real values.
     name : str
         The model's name.
+
+    Returns
+    -------
+    ModelSpec
+        Its variables are called as in TensorFlow; a repeated name gets a number.
 
     Raises
     ------
@@ -31,23 +36,28 @@ def capture_function(function: Any, variables: Sequence[Any], batch: Any, *, nam
         If the function is not differentiable in any variable, or uses what cannot be moved to a worker.
     """
     where = f"model {name!r}"
+    if not callable(function):
+        raise InvalidModel("a function of the batch is needed", where=where, received=type(function).__name__)
     structure, stacks = stack_batches(batch, where)
     named: list[NamedVariable] = []
     taken: set[str] = set()
-    for variable in variables:
+    seen: set[int] = set()
+    for given in variables:
+        variable = given if isinstance(given, tf.Variable) else getattr(given, "value", None)
         if not isinstance(variable, tf.Variable):
-            raise InvalidModel("variables are tf.Variable", where=where, received=type(variable).__name__)
-        base = variable.name.split(":")[0]
-        unique, number = base, 1
-        while unique in taken:
-            unique, number = f"{base}_{number}", number + 1
-        taken.add(unique)
-        named.append(NamedVariable(unique, variable))
-    # Traced again inside the step, so that lookups are not hidden in a nested function.
+            raise InvalidModel("variables are tf.Variable", where=where, received=type(given).__name__)
+        label = variable.name.split(":")[0] if variable is given else given.path
+        if id(variable) in seen:
+            raise InvalidModel("a variable is listed once", where=where, received=label)
+        seen.add(id(variable))
+        named.append(NamedVariable(unused_name(label, taken), variable))
+    # A tf.function's Python body is traced again as part of the step: one trace, and nothing hides in a call.
     plain = getattr(function, "python_function", function)
 
     def loss(*flat: tf.Tensor) -> Any:
         arguments = tf.nest.pack_sequence_as(structure, flat)
-        return plain(*arguments) if isinstance(arguments, tuple | list) else plain(arguments)
+        if isinstance(arguments, tuple | list):
+            return plain(*arguments)
+        return plain(arguments)
 
     return capture_step(loss, named, [], stacks, name)

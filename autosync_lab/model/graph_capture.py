@@ -1,7 +1,7 @@
 """Tracing one training step into a `TracedModel`: what capturing a Keras model and a function share."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,20 @@ import tensorflow as tf
 
 from autosync_lab.errors import InvalidModel
 from autosync_lab.model.flops import graph_flops, ready_shares
+from autosync_lab.model.inline_calls import inline_calls
 from autosync_lab.model.spec import ModelSpec
+from autosync_lab.model.touched_rows import touched_rows
 from autosync_lab.model.traced import TracedInput, TracedModel, TracedVariable
 from autosync_lab.model.variable import DTYPE_BYTES, Variable
 
 READ_OPS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "NoOp", "Placeholder"})
 """Operations that a traced function orders like side effects, but that have none."""
 
-EXAMPLES_FOR_ROWS = 4
-"""Batches from which the touched rows of sparse variables are counted."""
+RANDOM_OPS = frozenset({"RngReadAndSkip", "RngSkip"})
+"""Operations that advance the state of a `tf.random.Generator`."""
+
+PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+"""Operations that call back into the Python process that traced them."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,30 @@ class NamedVariable:
     is_seed: bool = False
 
 
+@dataclass(frozen=True)
+class _Step:
+    """A traced step: `graph` has the shapes, `graph_def` the same operations in the order of the trace."""
+
+    graph: Any
+    graph_def: Any
+    captures: list[tuple[Any, Any]]
+    variables: list[Any]
+    inputs: list[Any]
+    outputs: list[str]
+    gradients: list[tuple[str, bool]]
+    """(name of the variable, whether its gradient is a set of rows), in the order of `outputs` after the loss."""
+    effects: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Captured:
+    placeholders: dict[str, tuple[str, Any]]
+    """Resource placeholder and variable by the variable's name."""
+    constants: tuple[TracedInput, ...]
+    values: dict[str, npt.NDArray[Any]]
+    notes: tuple[str, ...]
+
+
 def capture_step(
     loss_function: Callable[..., Any],
     trainable: Sequence[NamedVariable],
@@ -37,8 +66,10 @@ def capture_step(
     examples: Sequence[npt.NDArray[Any]],
     name: str,
     notes: Sequence[str] = (),
+    *,
+    autograph: bool = True,
 ) -> ModelSpec:
-    """Trace forward and backward of one step.
+    """Trace forward and backward of one step, once.
 
     Parameters
     ----------
@@ -52,185 +83,206 @@ def capture_step(
         One array per input, batches along axis 0.
     name : str
         The model's name.
+    notes : sequence of str
+        What is already known to be left out.
+    autograph : bool
+        Whether Python's `if` and `while` on tensors become part of the step.
 
     Raises
     ------
     InvalidModel
-        If there is no gradient, or the step uses a resource that is no variable.
+        If there is no gradient, or the step uses what cannot be sent to a worker.
     """
-    structure: list[tuple[str, str]] = []
+    where = f"model {name!r}"
+    step = _trace(loss_function, trainable, examples, where, autograph)
+    captured = _captures(step, trainable, others, where)
+    traced_trainable = _trainable(step, trainable, captured.placeholders)
+    with_gradient = {v.name for v in traced_trainable}
+    seeds = {v.name for v in (*trainable, *others) if v.is_seed} | _generators(step, captured.placeholders)
+    traced = TracedModel(
+        graph_def=step.graph_def.SerializeToString(),
+        inputs=tuple(TracedInput(t.name, t.dtype.name, tuple(t.shape.as_list())) for t in step.inputs),
+        trainable=traced_trainable,
+        state=tuple(
+            TracedVariable(n, p, tuple(v.shape.as_list()), v.dtype.name, is_seed=n in seeds)
+            for n, (p, v) in captured.placeholders.items()
+            if n not in with_gradient
+        ),
+        constants=captured.constants,
+        loss=step.outputs[0],
+        update_ops=step.effects,
+        values=captured.values,
+        examples=tuple(np.ascontiguousarray(stack) for stack in examples),
+    )
+    rows = touched_rows(traced)
+    order = [node.name for node in step.graph_def.node]
+    ready = ready_shares(step.graph, order, [v.gradient or v.values or "" for v in traced_trainable])
+    without = [
+        f"{v.name}: has no gradient, so it is not synchronized" for v in trainable if v.name not in with_gradient
+    ]
+    return ModelSpec(
+        name=name,
+        variables=tuple(
+            Variable(v.name, v.shape, v.dtype, v.sparse, rows.get(v.name), share)
+            for v, share in zip(traced_trainable, ready, strict=True)
+        ),
+        batch_size=next((stack.shape[1] for stack in examples if stack.ndim > 1), 1),
+        flops=graph_flops(step.graph),
+        notes=(*notes, *without, *captured.notes),
+        tracer=lambda: traced,
+    )
+
+
+def _trace(
+    loss_function: Callable[..., Any],
+    trainable: Sequence[NamedVariable],
+    examples: Sequence[npt.NDArray[Any]],
+    where: str,
+    autograph: bool,
+) -> _Step:
+    gradients: list[tuple[str, bool]] = []
+    loss_shape: list[Any] = []
 
     def step(*batch: tf.Tensor) -> list[tf.Tensor]:
         with tf.GradientTape() as tape:
+            for named in trainable:
+                tape.watch(named.variable)
             loss = tf.convert_to_tensor(loss_function(*batch))
-        if loss.shape.rank != 0:
-            raise InvalidModel("the loss is a scalar", where=f"model {name!r}", received=f"shape {loss.shape}")
-        gradients = tape.gradient(loss, [v.variable for v in trainable])
-        structure.clear()
+        loss_shape[:] = [loss.shape]
+        gradients.clear()
         outputs = [tf.identity(loss)]
-        for named, gradient in zip(trainable, gradients, strict=True):
+        found = tape.gradient(loss, [v.variable for v in trainable])
+        for named, gradient in zip(trainable, found, strict=True):
             if gradient is None:
                 continue
-            if isinstance(gradient, tf.IndexedSlices):
-                structure.append((named.name, "rows"))
-                outputs += [tf.identity(gradient.values), tf.identity(gradient.indices)]
-            else:
-                structure.append((named.name, "dense"))
-                outputs.append(tf.identity(gradient))
+            rows = isinstance(gradient, tf.IndexedSlices)
+            gradients.append((named.name, rows))
+            outputs += [tf.identity(t) for t in ([gradient.values, gradient.indices] if rows else [gradient])]
         return outputs
 
     specs = [tf.TensorSpec(stack.shape[1:], stack.dtype) for stack in examples]
-    concrete = tf.function(step).get_concrete_function(*specs)
+    try:
+        concrete = tf.function(step, autograph=autograph).get_concrete_function(*specs)
+    except InvalidModel:
+        raise
+    except Exception as error:
+        raise InvalidModel(f"the step cannot be traced: {type(error).__name__}: {error}", where=where) from error
+    if loss_shape[0].rank != 0:
+        raise InvalidModel("the loss is a scalar", where=where, received=f"shape {loss_shape[0]}")
+    if not trainable:
+        raise InvalidModel("there is no trainable variable", where=where)
+    if not gradients:
+        raise InvalidModel("no trainable variable has a gradient", where=where, received=[v.name for v in trainable])
     graph = concrete.graph
-    if not structure:
-        raise InvalidModel(
-            "no trainable variable has a gradient", where=f"model {name!r}", received=[v.name for v in trainable]
-        )
-    notes = list(notes)
-    with_gradient = {n for n, _ in structure}
-    for named in trainable:
-        if named.name not in with_gradient:
-            notes.append(f"{named.name}: has no gradient, so it is not synchronized")
-    placeholders, constants, values = _captures(graph, trainable, others, name)
-    outputs = [t.name for t in concrete.outputs]
-    traced_trainable = _trainable(graph, trainable, structure, outputs[1:], placeholders)
-    known = {v.name for v in traced_trainable}
-    seeds = {v.name for v in (*trainable, *others) if v.is_seed}
-    state = tuple(
-        TracedVariable(n, p, tuple(v.shape.as_list()), v.dtype.name, is_seed=n in seeds)
-        for n, (p, v) in placeholders.items()
-        if n not in known
+    captures, inputs = list(graph.captures), graph.inputs[: len(examples)]
+    ends = {op.name for op in graph.control_outputs if op.type not in READ_OPS}
+    traced = graph.as_graph_def()
+    flat = inline_calls(traced)
+    _movable(flat, where)
+    if flat is not traced:
+        graph = tf.Graph()
+        with graph.as_default():
+            tf.graph_util.import_graph_def(flat, name="")
+    return _Step(
+        graph=graph,
+        graph_def=flat,
+        captures=captures,
+        variables=list(concrete.graph.variables),
+        inputs=inputs,
+        outputs=[t.name for t in concrete.outputs],
+        gradients=gradients,
+        effects=tuple(node.name for node in traced.node if node.name in ends),
     )
-    for n, (_, variable) in placeholders.items():
-        values[n] = variable.numpy()
-    traced = TracedModel(
-        graph_def=graph.as_graph_def().SerializeToString(),
-        inputs=tuple(
-            TracedInput(t.name, t.dtype.name, tuple(t.shape.as_list())) for t in graph.inputs[: len(examples)]
-        ),
-        trainable=traced_trainable,
-        state=state,
-        constants=constants,
-        loss=outputs[0],
-        update_ops=tuple(op.name for op in graph.control_outputs if op.type not in READ_OPS),
-        values=values,
-        examples=tuple(np.ascontiguousarray(stack) for stack in examples),
-    )
-    rows = _touched_rows(traced)
-    ready = ready_shares(graph, [v.gradient or v.values or "" for v in traced_trainable])
-    variables = tuple(
-        Variable(v.name, v.shape, v.dtype, v.sparse, rows.get(v.name), share)
-        for v, share in zip(traced_trainable, ready, strict=True)
-    )
-    batch_size = examples[0].shape[1] if examples and examples[0].ndim > 1 else 1
-    return ModelSpec(name, variables, int(batch_size), graph_flops(graph), None, tuple(notes), tracer=lambda: traced)
+
+
+def _movable(graph_def: Any, where: str) -> None:
+    """Make a graph fit for another process: no device of this one, nothing that needs its Python."""
+    for nodes in (graph_def.node, *(f.node_def for f in graph_def.library.function)):
+        for node in nodes:
+            node.device = ""
+            if node.op in PYTHON_OPS:
+                raise InvalidModel(
+                    "the step calls Python code (tf.py_function, tf.numpy_function), which is not sent to workers; do "
+                    "that in the input pipeline instead",
+                    where=where,
+                    received=node.name,
+                )
 
 
 def _captures(
-    graph: Any, trainable: Sequence[NamedVariable], others: Sequence[NamedVariable], model: str
-) -> tuple[dict[str, tuple[str, Any]], tuple[TracedInput, ...], dict[str, npt.NDArray[Any]]]:
-    """Placeholder and variable of each captured variable by name; captured constants and their values."""
-    by_handle = {id(v.variable.handle): v for v in (*trainable, *others)}
-    unnamed = {id(v.handle): v for v in graph.variables}
+    step: _Step, trainable: Sequence[NamedVariable], others: Sequence[NamedVariable], where: str
+) -> _Captured:
+    known = {id(v.variable.handle): v for v in (*trainable, *others)}
+    unknown = {id(v.handle): v for v in step.variables}
+    taken = {v.name for v in known.values()}
     placeholders: dict[str, tuple[str, Any]] = {}
     constants: list[TracedInput] = []
     values: dict[str, npt.NDArray[Any]] = {}
-    for external, internal in graph.captures:
+    notes: list[str] = []
+    for external, internal in step.captures:
         if internal.dtype == tf.resource:
-            named = by_handle.get(id(external))
-            variable = named.variable if named else unnamed.get(id(external))
-            if variable is None:
+            named, variable = known.get(id(external)), unknown.get(id(external))
+            if named is not None:
+                name, variable = named.name, named.variable
+            elif variable is not None:
+                name = unused_name(variable.name.split(":")[0], taken)
+                if variable.trainable:
+                    notes.append(f"{name}: is used but not among the trainable variables, so it keeps its value")
+            else:
                 raise InvalidModel(
                     "the step uses a resource that is no variable (a lookup table, an iterator); do that in the input "
                     "pipeline instead",
-                    where=f"model {model!r}",
-                    received=str(internal.name),
+                    where=where,
+                    received=internal.name,
                 )
-            name = named.name if named else _unused(variable.name.split(":")[0], placeholders)
             placeholders[name] = (internal.name, variable)
-        elif internal.dtype == tf.variant:
+            values[name] = variable.numpy()
+        elif internal.dtype in (tf.variant, tf.string):
             raise InvalidModel(
-                "the step uses a data set or a tensor list from outside",
-                where=f"model {model!r}",
-                received=internal.name,
+                "the step uses a tensor from outside that is not numeric",
+                where=where,
+                received=f"{internal.name} of dtype {internal.dtype.name}",
             )
         else:
             constants.append(TracedInput(internal.name, internal.dtype.name, tuple(internal.shape.as_list())))
             values[internal.name] = external.numpy()
-    return placeholders, tuple(constants), values
+    return _Captured(placeholders, tuple(constants), values, tuple(notes))
 
 
-def _unused(name: str, taken: dict[str, Any]) -> str:
-    candidate, number = name, 1
+def unused_name(name: str, taken: set[str]) -> str:
+    """The name itself, or the first of name_1, name_2, ... that is not taken; it is taken from now on."""
+    candidate, number = name, 0
     while candidate in taken:
-        candidate, number = f"{name}_{number}", number + 1
+        number += 1
+        candidate = f"{name}_{number}"
+    taken.add(candidate)
     return candidate
 
 
 def _trainable(
-    graph: Any,
-    trainable: Sequence[NamedVariable],
-    structure: list[tuple[str, str]],
-    outputs: list[str],
-    placeholders: dict[str, tuple[str, Any]],
+    step: _Step, trainable: Sequence[NamedVariable], placeholders: dict[str, tuple[str, Any]]
 ) -> tuple[TracedVariable, ...]:
     """Variables with a gradient, in forward order: that of their first use in the trace."""
     variables = {v.name: v.variable for v in trainable}
-    remaining = iter(outputs)
+    outputs = iter(step.outputs[1:])
     found: list[TracedVariable] = []
-    for name, kind in structure:
-        variable = variables[name]
-        shape, dtype = tuple(variable.shape.as_list()), variable.dtype.name
+    for name, rows in step.gradients:
+        shape, dtype = tuple(variables[name].shape.as_list()), variables[name].dtype.name
         if dtype not in DTYPE_BYTES:
             raise InvalidModel("unknown dtype", where=f"variable {name!r}", received=dtype, valid=DTYPE_BYTES)
-        placeholder = placeholders[name][0]
-        if kind == "rows":
-            found.append(
-                TracedVariable(name, placeholder, shape, dtype, values=next(remaining), indices=next(remaining))
-            )
+        variable = TracedVariable(name, placeholders[name][0], shape, dtype)
+        if rows:
+            found.append(replace(variable, values=next(outputs), indices=next(outputs)))
         else:
-            found.append(TracedVariable(name, placeholder, shape, dtype, gradient=next(remaining)))
+            found.append(replace(variable, gradient=next(outputs)))
     first_use: dict[str, int] = {}
-    for position, op in enumerate(graph.get_operations()):
-        for tensor in op.inputs:
-            first_use.setdefault(tensor.name, position)
-    return tuple(sorted(found, key=lambda v: first_use[v.placeholder]))
+    for position, node in enumerate(step.graph_def.node):
+        for tensor in node.input:
+            first_use.setdefault(tensor.split(":")[0], position)
+    return tuple(sorted(found, key=lambda v: first_use[v.placeholder.split(":")[0]]))
 
 
-def _touched_rows(traced: TracedModel) -> dict[str, float]:
-    """Mean number of distinct rows of each sparse variable in one batch, counted on the examples."""
-    sparse = [v for v in traced.trainable if v.sparse]
-    if not sparse:
-        return {}
-    with tf.Graph().as_default():
-        whole = tf.compat.v1.GraphDef.FromString(traced.graph_def)
-        graph_def = tf.compat.v1.graph_util.extract_sub_graph(whole, [v.indices.split(":")[0] for v in sparse])
-        used = {i if ":" in i else f"{i}:0" for n in graph_def.node for i in n.input if not i.startswith("^")}
-        input_map: dict[str, Any] = {c.tensor: tf.constant(traced.values[c.tensor]) for c in traced.constants}
-        initializers = []
-        for number, variable in enumerate((*traced.trainable, *traced.state)):
-            if variable.placeholder not in used:
-                continue
-            handle = tf.raw_ops.VarHandleOp(
-                dtype=tf.as_dtype(variable.dtype), shape=variable.shape, shared_name=f"v{number}"
-            )
-            feed = tf.compat.v1.placeholder(tf.as_dtype(variable.dtype), variable.shape)
-            assign = tf.raw_ops.AssignVariableOp(resource=handle, value=feed)
-            initializers.append((assign, feed, traced.values[variable.name]))
-            input_map[variable.placeholder] = handle
-        inputs = [tf.compat.v1.placeholder(i.dtype, i.shape) for i in traced.inputs]
-        input_map |= {i.tensor: p for i, p in zip(traced.inputs, inputs, strict=True)}
-        ids = tf.graph_util.import_graph_def(
-            graph_def,
-            input_map={k: v for k, v in input_map.items() if k in used},
-            return_elements=[v.indices for v in sparse],
-            name="",
-        )
-        counts = []
-        with tf.compat.v1.Session() as session:
-            for assign, feed, value in initializers:
-                session.run(assign, {feed: value})
-            for number in range(min(EXAMPLES_FOR_ROWS, len(traced.examples[0]))):
-                feed_dict = {p: stack[number] for p, stack in zip(inputs, traced.examples, strict=True)}
-                counts.append([len(np.unique(i)) for i in session.run(ids, feed_dict)])
-    return dict(zip([v.name for v in sparse], np.mean(counts, axis=0).tolist(), strict=True))
+def _generators(step: _Step, placeholders: dict[str, tuple[str, Any]]) -> set[str]:
+    """Names of variables that hold the state of a `tf.random.Generator`."""
+    advanced = {n.input[0].split(":")[0] for n in step.graph_def.node if n.op in RANDOM_OPS}
+    return {name for name, (tensor, _) in placeholders.items() if tensor.split(":")[0] in advanced}

@@ -9,9 +9,9 @@ import tempfile
 def import_tensorflow() -> None:
     """Import TensorFlow without what its libraries write to stderr while they load.
 
-    Nothing happens if it is imported already, or not installed. In a notebook these lines would appear under whichever cell runs. They come from C++ and have no switch that would
-    leave arithmetic as it is, so the file descriptor itself is turned away meanwhile. If the import fails, they are
-    written after all.
+    Nothing happens if it is imported already, or not installed. In a notebook these lines would appear under whichever
+    cell runs. They come from C++ and have no switch that would leave arithmetic as it is, so the file descriptor itself
+    is turned away meanwhile. If the import fails, they are written after all.
     """
     if "tensorflow" in sys.modules or importlib.util.find_spec("tensorflow") is None:
         return

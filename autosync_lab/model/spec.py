@@ -1,13 +1,15 @@
 """`ModelSpec`: trainable variables in forward order, and how long one replica computes."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from autosync_lab.content_hash import content_hash
 from autosync_lab.errors import InvalidModel
+from autosync_lab.model.json_fields import check
 from autosync_lab.model.quiet_tensorflow import import_tensorflow
 from autosync_lab.model.traced import TracedModel
 from autosync_lab.model.variable import Variable
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     import keras
 
 FORMAT_VERSION = 1
+
+EARLIEST_SHARE = 1e-6
+"""A gradient that needs no computation is ready almost at once: shares of the compute time are above 0."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,37 @@ class ModelSpec:
 
         return capture_function(function, variables, batch, name=name)
 
+    def with_profile(self, compute_s: float, ready_s: Sequence[float]) -> "ModelSpec":
+        """A copy whose times are measured ones.
+
+        Parameters
+        ----------
+        compute_s : float
+            Seconds that one replica computes in one step.
+        ready_s : sequence of float
+            For each variable: seconds from the start of a step until its gradient is ready.
+
+        Raises
+        ------
+        InvalidModel
+            If a time is not positive, or their number is not that of the variables.
+        """
+        where = f"model {self.name!r}"
+        if not 0.0 < compute_s < math.inf:
+            raise InvalidModel("the compute time is above 0 s", where=where, received=compute_s)
+        if len(ready_s) != len(self.variables):
+            raise InvalidModel(
+                f"{len(self.variables)} variables need as many times", where=where, received=len(ready_s)
+            )
+        wrong = next((t for t in ready_s if not 0.0 <= t < math.inf), None)
+        if wrong is not None:
+            raise InvalidModel("a gradient is ready 0 s or later after the step's start", where=where, received=wrong)
+        variables = tuple(
+            replace(v, ready=min(1.0, max(EARLIEST_SHARE, t / compute_s)))
+            for v, t in zip(self.variables, ready_s, strict=True)
+        )
+        return replace(self, variables=variables, compute_s=float(compute_s))
+
     def to_json(self) -> dict[str, Any]:
         """Versioned JSON document."""
         return {
@@ -131,8 +167,15 @@ class ModelSpec:
         }
 
     @classmethod
-    def from_json(cls, document: dict[str, Any], *, where: str | None = None) -> "ModelSpec":
-        """Inverse of `to_json` (without the traced step)."""
+    def from_json(cls, document: Any, *, where: str | None = None) -> "ModelSpec":
+        """Inverse of `to_json` (without the traced step).
+
+        Raises
+        ------
+        InvalidModel
+            Naming the first field that is missing or wrong.
+        """
+        check(document, "object", "a model file", where)
         if document.get("format") != "autosync-lab/model":
             raise InvalidModel("this is no model file", where=where, received=document.get("format"))
         if document.get("version") != FORMAT_VERSION:
@@ -144,13 +187,19 @@ class ModelSpec:
         missing = sorted({"name", "batch_size", "variables"} - set(document))
         if missing:
             raise InvalidModel(f"the field {missing[0]!r} is missing", where=where)
+        for name in ("flops", "compute_s"):
+            if document.get(name) is not None and check(document[name], "number", f"`{name}`", where) < 0:
+                raise InvalidModel(f"`{name}` is not negative", where=where, received=document[name])
+        notes = check(document.get("notes", []), "list", "`notes`", where)
         return cls(
-            name=document["name"],
-            variables=tuple(Variable.from_json(v) for v in document["variables"]),
-            batch_size=document["batch_size"],
+            name=check(document["name"], "text", "`name`", where),
+            variables=tuple(
+                Variable.from_json(v, where=where) for v in check(document["variables"], "list", "`variables`", where)
+            ),
+            batch_size=check(document["batch_size"], "whole number", "`batch_size`", where),
             flops=document.get("flops"),
             compute_s=document.get("compute_s"),
-            notes=tuple(document.get("notes", ())),
+            notes=tuple(check(note, "text", "a note", where) for note in notes),
         )
 
     def __str__(self) -> str:

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from autosync_lab.errors import InvalidModel
+from autosync_lab.model.json_fields import check
 
 DTYPE_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 """Bytes of one element, for every dtype that a trainable variable may have."""
+
+MAX_SIZE = 2**48
+"""Elements of a variable: byte counts then stay exact in floating point."""
 
 INDEX_BYTES = 8
 """Bytes of one row index on the wire (int64)."""
@@ -52,6 +56,8 @@ class Variable:
         object.__setattr__(self, "shape", tuple(int(d) for d in self.shape))
         if any(d <= 0 for d in self.shape):
             raise InvalidModel("every dimension is at least 1", where=where, received=self.shape)
+        if math.prod(self.shape) > MAX_SIZE:
+            raise InvalidModel(f"a variable has at most {MAX_SIZE} elements", where=where, received=self.shape)
         if self.dtype not in DTYPE_BYTES:
             raise InvalidModel("unknown dtype", where=where, received=self.dtype, valid=DTYPE_BYTES)
         if not 0.0 < self.ready <= 1.0:
@@ -98,12 +104,34 @@ class Variable:
         return document | {"ready": self.ready}
 
     @classmethod
-    def from_json(cls, document: dict[str, Any]) -> "Variable":
-        """Inverse of `to_json`."""
-        known = {"name", "shape", "dtype", "sparse", "touched_rows", "ready"}
-        unknown = sorted(set(document) - known)
+    def from_json(cls, document: Any, *, where: str | None = None) -> "Variable":
+        """Inverse of `to_json`.
+
+        Raises
+        ------
+        InvalidModel
+            Naming the first field that is missing, unknown or wrong.
+        """
+        check(document, "object", "a variable", where)
+        unknown = sorted(set(document) - set(_FIELDS))
         if unknown:
-            raise InvalidModel("unknown field of a variable", received=unknown[0], valid=sorted(known))
+            raise InvalidModel("unknown field of a variable", where=where, received=unknown[0], valid=sorted(_FIELDS))
         if "name" not in document or "shape" not in document:
-            raise InvalidModel("a variable has a name and a shape", received=sorted(document))
+            raise InvalidModel("a variable has a name and a shape", where=where, received=sorted(document))
+        for name, value in document.items():
+            if value is not None or name != "touched_rows":
+                check(value, _FIELDS[name], f"a variable's `{name}`", where)
+        for dimension in document["shape"]:
+            check(dimension, "whole number", "a dimension", where)
         return cls(**document)
+
+
+_FIELDS = {
+    "name": "text",
+    "shape": "list",
+    "dtype": "text",
+    "sparse": "true or false",
+    "touched_rows": "number",
+    "ready": "number",
+}
+"""Fields of a variable in JSON, and their kinds."""

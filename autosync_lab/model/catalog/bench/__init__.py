@@ -1,0 +1,1 @@
+"""Models of bench size: real arithmetic, quick on two cores."""

@@ -1,0 +1,62 @@
+"""`resnet-mini`: like ResNet, over a hundred small variables.
+
+It has no batch normalization, whose statistics depend on how a batch is split: residual branches are scaled by a small
+learned number (SkipInit; De and Smith, NeurIPS 2020). So data-parallel training equals one process on the whole batch.
+Group normalization would be independent of the split too, but it magnifies rounding: after five float32 steps the two
+then differ by up to half a percent, where an activation changes sides of its kink.
+"""
+
+from typing import Any
+
+import keras
+
+from autosync_lab.model.catalog.examples import BATCHES, draw_weights, generator, ids, repeat
+
+BLOCKS = 7
+WIDTHS = (16, 32, 48)
+CLASSES = 10
+FIRST_SCALE = 0.1
+"""Not 0 as in the paper, so that every gradient is a real number from the first step on."""
+
+
+class Scale(keras.layers.Layer):
+    """Multiplies by one learned number."""
+
+    def build(self, input_shape: Any) -> None:
+        del input_shape
+        self.scale = self.add_weight(shape=(), initializer="zeros", name="scale")
+
+    def call(self, x: Any) -> Any:
+        return x * self.scale
+
+
+def build(
+    batch: int = 8, dtype: str = "float32", batches: int = BATCHES
+) -> tuple[keras.Model, Any, list[tuple[Any, Any]]]:
+    """Three stages of seven residual blocks on 16 x 16 images."""
+    layers = keras.layers
+    inputs = keras.Input((16, 16, 3), dtype=dtype)
+    x = layers.Conv2D(WIDTHS[0], 3, padding="same", dtype=dtype, name="stem")(inputs)
+    scales = []
+    for stage, width in enumerate(WIDTHS):
+        if stage:
+            x = layers.Conv2D(width, 2, strides=2, dtype=dtype, name=f"down{stage}")(x)
+        for block in range(BLOCKS):
+            name = f"stage{stage}_block{block}"
+            y = layers.ReLU(dtype=dtype, name=f"{name}_relu")(x)
+            y = layers.Conv2D(width, 3, padding="same", activation="relu", dtype=dtype, name=f"{name}_a")(y)
+            y = layers.Conv2D(width, 3, padding="same", dtype=dtype, name=f"{name}_b")(y)
+            scales.append(Scale(dtype=dtype, name=f"{name}_scale"))
+            x = layers.Add(dtype=dtype, name=f"{name}_add")([x, scales[-1](y)])
+    x = layers.GlobalAveragePooling2D(dtype=dtype)(x)
+    outputs = layers.Dense(CLASSES, dtype=dtype, name="logits")(x)
+    model = keras.Model(inputs, outputs)
+    draw_weights(model, seed=2)
+    for scale in scales:
+        scale.scale.assign(FIRST_SCALE)
+    rng = generator()
+    return (
+        model,
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True, dtype=dtype),
+        repeat(lambda: (rng.normal(size=(batch, 16, 16, 3)).astype(dtype), ids(rng, CLASSES, (batch,), None)), batches),
+    )

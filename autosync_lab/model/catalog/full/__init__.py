@@ -1,0 +1,1 @@
+"""Published models at their true size."""
