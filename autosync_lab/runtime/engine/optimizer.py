@@ -99,6 +99,10 @@ class ShardOptimizer(ABC):
     def apply(self, gradient: tf.Tensor) -> tf.Operation:
         """Update the whole shard by a dense gradient."""
 
+    def number(self, value: float) -> tf.Tensor:
+        """A constant in the shard's own dtype and place (a cast from float32 would lose digits)."""
+        return constant(value, self.shard.dtype, self.shard.device)
+
     def apply_rows(self, values: tf.Tensor, rows: tf.Tensor) -> tf.Operation:
         """Update the shard by the gradient of some rows."""
         with tf.device(self.shard.device):
@@ -114,13 +118,13 @@ class SGD(ShardOptimizer):
         with tf.device(self.shard.device):
             return tf.raw_ops.ResourceApplyGradientDescent(
                 var=self.shard.handle,
-                alpha=tf.cast(self.learning_rate, self.shard.dtype),
+                alpha=self.number(self.learning_rate),
                 delta=gradient,
             )
 
     def apply_rows(self, values: tf.Tensor, rows: tf.Tensor) -> tf.Operation:
         with tf.device(self.shard.device):
-            return self.shard.add_rows(rows, values * tf.cast(-self.learning_rate, self.shard.dtype))
+            return self.shard.add_rows(rows, values * self.number(-self.learning_rate))
 
 
 class Momentum(ShardOptimizer):
@@ -131,9 +135,7 @@ class Momentum(ShardOptimizer):
     def apply(self, gradient: tf.Tensor) -> tf.Operation:
         slot = self.slots["momentum"]
         with tf.device(self.shard.device):
-            moved = slot.read() * tf.cast(MOMENTUM, self.shard.dtype) - gradient * tf.cast(
-                self.learning_rate, self.shard.dtype
-            )
+            moved = slot.read() * self.number(MOMENTUM) - gradient * self.number(self.learning_rate)
             return tf.group(slot.assign(moved), self.shard.add(moved))
 
 
@@ -156,10 +158,10 @@ class Adam(ShardOptimizer):
             step = self.step.read() + 1.0
             rate = self.learning_rate * tf.sqrt(1 - ADAM_BETA_2**step) / (1 - ADAM_BETA_1**step)
             mean = first.read()
-            mean = mean + (gradient - mean) * tf.cast(1 - ADAM_BETA_1, dtype)
+            mean = mean + (gradient - mean) * self.number(1 - ADAM_BETA_1)
             square = second.read()
-            square = square + (gradient * gradient - square) * tf.cast(1 - ADAM_BETA_2, dtype)
-            delta = -tf.cast(rate, dtype) * mean / (tf.sqrt(square) + tf.cast(ADAM_EPSILON, dtype))
+            square = square + (gradient * gradient - square) * self.number(1 - ADAM_BETA_2)
+            delta = -tf.cast(rate, dtype) * mean / (tf.sqrt(square) + self.number(ADAM_EPSILON))
             return tf.group(
                 first.assign(mean),
                 second.assign(square),
@@ -189,8 +191,7 @@ class Adagrad(ShardOptimizer):
             return self.shard.add_rows(unique, self._delta(summed, total))
 
     def _delta(self, gradient: tf.Tensor, total: tf.Tensor) -> tf.Tensor:
-        dtype = self.shard.dtype
-        return -tf.cast(self.learning_rate, dtype) * gradient / tf.sqrt(total + tf.cast(ADAGRAD_EPSILON, dtype))
+        return -self.number(self.learning_rate) * gradient / tf.sqrt(total + self.number(ADAGRAD_EPSILON))
 
 
 SHARD_OPTIMIZERS: dict[str, type[ShardOptimizer]] = {

@@ -172,7 +172,8 @@ class ServedShard:
                 pushed = inside.push(gradient)
                 if not place.is_leader:
                     return [pushed]
-                gradient = inside.take()
+                with tf.control_dependencies([pushed]):
+                    gradient = inside.take()
                 gradient = merged(gradient) if isinstance(gradient, Rows) else gradient
         with tf.name_scope(f"push/{self._name}"):
             gradient = _after(credit.gate(), gradient, place.here)

@@ -126,6 +126,8 @@ def without_nodes(graph_def: Any, names: set[str]) -> Any:
             continue
         copy = kept.node.add()
         copy.CopyFrom(node)
+        # "Beside that node" would name nodes that are gone; everything here is on one device anyway.
+        copy.attr.pop("_class", None)
         del copy.input[:]
         copy.input.extend(i for i in node.input if not (i.startswith("^") and i[1:] in names))
     return kept

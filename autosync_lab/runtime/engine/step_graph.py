@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from autosync_lab.model.traced import TracedModel, TracedVariable
 from autosync_lab.runtime.engine.compressor import WireGroup
+from autosync_lab.runtime.engine.constants import constant
 from autosync_lab.runtime.engine.optimizer import (
     SHARD_OPTIMIZERS,
     Shard,
@@ -465,7 +466,7 @@ def _gather_rows(gradients: list[Any], name: str, exact: bool, replicas: int) ->
         values = [hvd.allgather(g.values, name=f"{name}/values/{i}") for i, g in enumerate(gradients)]
         ids = [hvd.allgather(g.ids, name=f"{name}/ids/{i}") for i, g in enumerate(gradients)]
     scale = 1.0 / replicas
-    return [Rows(v * tf.cast(scale, v.dtype), i) for v, i in zip(values, ids, strict=True)]
+    return [Rows(v * constant(scale, v.dtype, v.device), i) for v, i in zip(values, ids, strict=True)]
 
 
 def _grouped_allgather(tensors: list[tf.Tensor], name: str) -> list[tf.Tensor]:

@@ -1,0 +1,100 @@
+"""After k steps every lossless synchronous strategy equals one process on the concatenated batch."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import autosync_lab as asl
+from autosync_lab.model.catalog import CATALOG, capture_catalog_model
+from autosync_lab.model.spec import ModelSpec
+from autosync_lab.runtime.runner import Runner
+from autosync_lab.strategy import builder_card, builder_names
+from autosync_lab.strategy.spec import AllReduce, ParameterServer, Strategy, VariableStrategy
+from tests.runtime.clusters import fast_cluster
+from tests.runtime.reference import Arrays, concatenated_training
+from tests.strategies import random_strategy
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+
+STEPS = 5
+RATE = 0.05
+RANDOM = 20
+BENCH = [card.name for card in CATALOG.values() if card.bench]
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    with asl.open_cluster(fast_cluster()) as opened:
+        yield opened
+
+
+def worst_error(trained: list[Arrays], reference: Arrays) -> float:
+    """Largest difference of any element on any replica, relative to the largest element of its variable."""
+    return max(
+        float(np.abs(parameters[name] - value).max() / np.abs(value).max())
+        for parameters in trained
+        for name, value in reference.items()
+    )
+
+
+def assert_parity(
+    runner: Runner, model: ModelSpec, named: dict[str, Strategy], optimizer: str, tolerance: float
+) -> None:
+    reference = concatenated_training(model.traced, runner.cluster.replicas, STEPS, optimizer, RATE)
+    wrong = {}
+    for name, strategy in named.items():
+        trial, trained = runner.train(model, strategy, steps=STEPS, optimizer=optimizer, learning_rate=RATE)
+        assert trial.status == "ok", f"{name}: {trial.error}\n{trial.stderr_tail}"
+        assert len(trained) == runner.cluster.replicas
+        error = worst_error(trained, reference)
+        if not error <= tolerance:
+            wrong[name] = error
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("name", BENCH)
+def test_builders_and_random_strategies_equal_one_process(runner: Runner, name: str) -> None:
+    model = asl.load_model(name)
+    rng = np.random.default_rng(7)
+    strategies = {b: asl.build_strategy(b, model, runner.cluster) for b in builder_names() if builder_card(b).lossless}
+    strategies |= {f"random {i}": random_strategy(model, runner.cluster, rng) for i in range(RANDOM)}
+    assert_parity(runner, model, strategies, "sgd", 1e-5)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam", "adagrad"])
+def test_every_optimizer_in_double_precision(runner: Runner, optimizer: str) -> None:
+    model = capture_catalog_model("ncf-small", dtype="float64")
+    rng = np.random.default_rng(8)
+    strategies = {b: asl.build_strategy(b, model, runner.cluster) for b in ("ps", "parallax", "horovod")}
+    strategies |= {f"random {i}": random_strategy(model, runner.cluster, rng) for i in range(2)}
+    assert_parity(runner, model, strategies, optimizer, 1e-10)
+
+
+@pytest.mark.parametrize("compressor", ["fp16", "bf16", "fp16-ef"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_lossy_compressors_stay_close(runner: Runner, compressor: str, grouped: bool) -> None:
+    model = asl.load_model("bert-tiny")
+    entries = tuple(
+        VariableStrategy(v.name, (AllReduce(0 if grouped else None, compressor, "dense"),)) for v in model.variables
+    )
+    strategy = Strategy(entries, runner.cluster.replicas)
+    # bfloat16 keeps 8 bits, float16 11.
+    assert_parity(runner, model, {compressor: strategy}, "sgd", 4e-2 if compressor == "bf16" else 5e-3)
+
+
+@pytest.mark.parametrize("staleness", [None, 0, 2])
+def test_asynchronous_strategies_train(runner: Runner, staleness: int | None) -> None:
+    model = asl.load_model("ncf-small")
+    entries = tuple(VariableStrategy(v.name, (ParameterServer("server0"),)) for v in model.variables)
+    strategy = Strategy(entries, runner.cluster.replicas, synchronous=False, staleness=staleness)
+    trial, trained = runner.train(model, strategy, steps=STEPS, learning_rate=RATE)
+    assert trial.status == "ok", trial.error
+    assert all(np.isfinite(trial.losses))
+    first = model.traced.values
+    reference = concatenated_training(model.traced, runner.cluster.replicas, STEPS, "sgd", RATE)
+    moved = {n: np.abs(trained[0][n] - first[n]).max() for n in reference}
+    expected = {n: np.abs(reference[n] - first[n]).max() for n in reference}
+    # As many pushes of as many rows: the same way to within what staleness changes.
+    for name, distance in moved.items():
+        assert distance == pytest.approx(expected[name], rel=0.3), name
