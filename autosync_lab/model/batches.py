@@ -1,6 +1,7 @@
 """Example batches: from whatever people feed their models with, to one stack of arrays per input."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,30 @@ MAX_BATCHES = 16
 """Different batches kept: replicas and steps take turns with them."""
 
 
-def stack_batches(batch: Any, where: str) -> tuple[Any, tuple[npt.NDArray[Any], ...]]:
-    """Flatten one batch, or an iterable of batches, and stack them.
+@dataclass(frozen=True)
+class Batches:
+    """Several batches of one structure.
+
+    Parameters
+    ----------
+    first : structure of arrays
+        The first batch as it was given.
+    stacks : tuple of ndarray
+        One per input (leaf of the structure that is not None), batches along axis 0.
+    """
+
+    first: Any
+    stacks: tuple[npt.NDArray[Any], ...]
+
+    def pack(self, flat: Sequence[Any]) -> Any:
+        """The structure of one batch, with other inputs in place of its arrays."""
+        given = iter(flat)
+        leaves = [None if leaf is None else next(given) for leaf in tf.nest.flatten(self.first)]
+        return tf.nest.pack_sequence_as(self.first, leaves)
+
+
+def stack_batches(batch: Any, where: str) -> Batches:
+    """Stack the inputs of one batch, or of an iterable of batches.
 
     Parameters
     ----------
@@ -24,13 +47,6 @@ def stack_batches(batch: Any, where: str) -> tuple[Any, tuple[npt.NDArray[Any], 
     where : str
         What errors call it.
 
-    Returns
-    -------
-    structure
-        The first batch: packs flat inputs again.
-    stacks : tuple of ndarray
-        One per input, batches along axis 0.
-
     Raises
     ------
     InvalidModel
@@ -39,16 +55,19 @@ def stack_batches(batch: Any, where: str) -> tuple[Any, tuple[npt.NDArray[Any], 
     batches = list(_several(batch, where))
     if not batches:
         raise InvalidModel("at least one batch is needed", where=where)
-    structure = batches[0]
-    rows = [[_array(leaf, where) for leaf in tf.nest.flatten(b)] for b in batches]
+    rows = [[_array(leaf, where) for leaf in tf.nest.flatten(b) if leaf is not None] for b in batches]
     if not rows[0]:
         raise InvalidModel("a batch holds at least one array", where=where)
     if any(0 in array.shape for array in rows[0]):
         raise InvalidModel("a batch is not empty", where=where, received=[a.shape for a in rows[0]])
     shapes = [a.shape for a in rows[0]]
     same = [row for row in rows if [a.shape for a in row] == shapes]
-    return structure, tuple(
-        np.stack([array.astype(column[0].dtype, copy=False) for array in column]) for column in zip(*same, strict=True)
+    return Batches(
+        batches[0],
+        tuple(
+            np.stack([array.astype(column[0].dtype, copy=False) for array in column])
+            for column in zip(*same, strict=True)
+        ),
     )
 
 

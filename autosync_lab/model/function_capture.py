@@ -38,7 +38,7 @@ def capture_function(function: Any, variables: Sequence[Any], batch: Any, *, nam
     where = f"model {name!r}"
     if not callable(function):
         raise InvalidModel("a function of the batch is needed", where=where, received=type(function).__name__)
-    structure, stacks = stack_batches(batch, where)
+    batches = stack_batches(batch, where)
     named: list[NamedVariable] = []
     taken: set[str] = set()
     seen: set[int] = set()
@@ -55,9 +55,9 @@ def capture_function(function: Any, variables: Sequence[Any], batch: Any, *, nam
     plain = getattr(function, "python_function", function)
 
     def loss(*flat: tf.Tensor) -> Any:
-        arguments = tf.nest.pack_sequence_as(structure, flat)
+        arguments = batches.pack(flat)
         if isinstance(arguments, tuple | list):
             return plain(*arguments)
         return plain(arguments)
 
-    return capture_step(loss, named, [], stacks, name)
+    return capture_step(loss, named, [], batches.stacks, name)

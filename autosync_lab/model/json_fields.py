@@ -6,12 +6,12 @@ from typing import Any
 from autosync_lab.errors import InvalidModel
 
 KINDS: dict[str, tuple[type, ...]] = {
-    "text": (str,),
-    "whole number": (int,),
-    "number": (int, float),
+    "a text": (str,),
+    "a whole number": (int,),
+    "a number": (int, float),
     "true or false": (bool,),
-    "list": (list,),
-    "object": (dict,),
+    "a list": (list,),
+    "an object": (dict,),
 }
 """Kinds of values, as errors call them."""
 
@@ -27,6 +27,6 @@ def check(value: Any, kind: str, what: str, where: str | None) -> Any:
     types = KINDS[kind]
     wrong = not isinstance(value, types) or (isinstance(value, bool) and bool not in types)
     if wrong or (isinstance(value, float) and not math.isfinite(value)):
-        shown = value if isinstance(value, str | int | float | None) else type(value).__name__
-        raise InvalidModel(f"{what} is a {kind}", where=where, received=shown if shown is not None else "null")
+        shown = "null" if value is None else value if isinstance(value, str | int | float) else type(value).__name__
+        raise InvalidModel(f"{what} is {kind}", where=where, received=shown)
     return value

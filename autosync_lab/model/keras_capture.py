@@ -1,5 +1,6 @@
 """Capturing a Keras model."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import keras
@@ -50,17 +51,17 @@ def capture_keras(model: Any, loss: Any, batch: Any, *, name: str | None = None)
     name = name or model.name
     where = f"model {name!r}"
     if isinstance(batch, keras.utils.PyDataset):
-        batch = (batch[number] for number in range(batch.num_batches or 1))
-    structure, stacks = stack_batches(batch, where)
-    _parts(structure, loss, where)
+        batch = _batches_of(batch)
+    batches = stack_batches(batch, where)
+    _parts(batches.first, loss, where)
 
     def unpack(flat: Any) -> tuple[Any, Any, Any]:
-        return _parts(tf.nest.pack_sequence_as(structure, flat), loss, where)
+        return _parts(batches.pack(flat), loss, where)
 
     notes = []
     if not all(layer.built for layer in (model, *flat_layers(model))):
         known = len(model.variables)
-        _build(model, unpack, [tf.TensorSpec(s.shape[1:], s.dtype) for s in stacks], where)
+        _build(model, unpack, [tf.TensorSpec(s.shape[1:], s.dtype) for s in batches.stacks], where)
         if len(model.variables) > known:
             notes.append("the model was not built: its weights were made when it was captured")
     notes += _notes(model)
@@ -82,7 +83,7 @@ def capture_keras(model: Any, loss: Any, batch: Any, *, name: str | None = None)
             step,
             [n for key, n in named.items() if key in trainable],
             [n for key, n in named.items() if key not in trainable],
-            stacks,
+            batches.stacks,
             name,
             notes,
             # Keras traces its training step so too: what trains with `fit` is captured, and nothing else.
@@ -91,6 +92,11 @@ def capture_keras(model: Any, loss: Any, batch: Any, *, name: str | None = None)
     finally:
         # A trace leaves its losses behind in the layers, as graph tensors that nobody else can use.
         model._clear_losses()
+
+
+def _batches_of(data: Any) -> Iterator[Any]:
+    for number in range(data.num_batches or 1):
+        yield data[number]
 
 
 def _build(model: Any, unpack: Any, specs: list[Any], where: str) -> None:

@@ -11,6 +11,9 @@ from autosync_lab.errors import InvalidModel
 LossFunction = Callable[[Any, Any, Any], Any]
 """From (targets, outputs, sample weights or None) to a scalar, or to None if there is nothing to add."""
 
+SHORT_NAMES = ("mae", "mape", "mse", "msle")
+"""Names that Keras takes for losses and that are no functions of its module."""
+
 
 def loss_function(loss: Any, output_names: Sequence[str], where: str) -> LossFunction:
     """Make one function of a loss.
@@ -118,7 +121,9 @@ def _single(loss: Any, where: str) -> LossFunction:
         try:
             function = keras.losses.get(loss)
         except ValueError:
-            valid = sorted(n for n in dir(keras.losses) if not n.startswith("_") and callable(getattr(keras.losses, n)))
+            # The functions of the module are the losses, besides these three.
+            known = {n for n in dir(keras.losses) if n.islower() and not n.startswith("_")}
+            valid = sorted({*known, *SHORT_NAMES} - {"get", "serialize", "deserialize"})
             raise InvalidModel("Keras knows no loss of this name", where=where, received=loss, valid=valid) from None
     if not callable(function):
         raise InvalidModel("a loss is a name, a keras.losses.Loss or a function", where=where, received=loss)

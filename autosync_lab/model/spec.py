@@ -175,7 +175,7 @@ class ModelSpec:
         InvalidModel
             Naming the first field that is missing or wrong.
         """
-        check(document, "object", "a model file", where)
+        check(document, "an object", "a model file", where)
         if document.get("format") != "autosync-lab/model":
             raise InvalidModel("this is no model file", where=where, received=document.get("format"))
         if document.get("version") != FORMAT_VERSION:
@@ -188,18 +188,18 @@ class ModelSpec:
         if missing:
             raise InvalidModel(f"the field {missing[0]!r} is missing", where=where)
         for name in ("flops", "compute_s"):
-            if document.get(name) is not None and check(document[name], "number", f"`{name}`", where) < 0:
+            if document.get(name) is not None and check(document[name], "a number", f"`{name}`", where) < 0:
                 raise InvalidModel(f"`{name}` is not negative", where=where, received=document[name])
-        notes = check(document.get("notes", []), "list", "`notes`", where)
+        notes = check(document.get("notes", []), "a list", "`notes`", where)
         return cls(
-            name=check(document["name"], "text", "`name`", where),
+            name=check(document["name"], "a text", "`name`", where),
             variables=tuple(
-                Variable.from_json(v, where=where) for v in check(document["variables"], "list", "`variables`", where)
+                Variable.from_json(v, where=where) for v in check(document["variables"], "a list", "`variables`", where)
             ),
-            batch_size=check(document["batch_size"], "whole number", "`batch_size`", where),
+            batch_size=check(document["batch_size"], "a whole number", "`batch_size`", where),
             flops=document.get("flops"),
             compute_s=document.get("compute_s"),
-            notes=tuple(check(note, "text", "a note", where) for note in notes),
+            notes=tuple(check(note, "a text", "a note", where) for note in notes),
         )
 
     def __str__(self) -> str:

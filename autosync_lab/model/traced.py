@@ -6,6 +6,7 @@ imports it and binds every placeholder to a variable of its own.
 
 import io
 import json
+import zipfile
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -131,10 +132,12 @@ class TracedModel:
             If the bytes are of another format or version.
         """
         try:
+            if not zipfile.is_zipfile(io.BytesIO(data)):
+                raise ValueError("not an archive")
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
                 members = {k: archive[k] for k in archive.files}
             header = json.loads(members["header"].tobytes())
-        except (ValueError, KeyError, OSError) as error:
+        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
             raise InvalidModel(f"these bytes are no traced model: {error}") from None
         if header["version"] != FORMAT_VERSION:
             raise InvalidModel(

@@ -112,7 +112,7 @@ class Variable:
         InvalidModel
             Naming the first field that is missing, unknown or wrong.
         """
-        check(document, "object", "a variable", where)
+        check(document, "an object", "a variable", where)
         unknown = sorted(set(document) - set(_FIELDS))
         if unknown:
             raise InvalidModel("unknown field of a variable", where=where, received=unknown[0], valid=sorted(_FIELDS))
@@ -122,16 +122,16 @@ class Variable:
             if value is not None or name != "touched_rows":
                 check(value, _FIELDS[name], f"a variable's `{name}`", where)
         for dimension in document["shape"]:
-            check(dimension, "whole number", "a dimension", where)
+            check(dimension, "a whole number", "a dimension", where)
         return cls(**document)
 
 
 _FIELDS = {
-    "name": "text",
-    "shape": "list",
-    "dtype": "text",
+    "name": "a text",
+    "shape": "a list",
+    "dtype": "a text",
     "sparse": "true or false",
-    "touched_rows": "number",
-    "ready": "number",
+    "touched_rows": "a number",
+    "ready": "a number",
 }
 """Fields of a variable in JSON, and their kinds."""
