@@ -4,8 +4,13 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from autosync_lab.runtime.namespaces import unshare_command
+
+# Machines differ in speed; what a test shows must not.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

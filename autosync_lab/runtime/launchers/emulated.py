@@ -34,6 +34,7 @@ class EmulatedLauncher(ForkingLauncher):
         }
 
     def mend(self) -> None:
+        super().mend()
         assert self.network is not None
         for node in range(len(self._cluster.nodes)):
             self.network.set_link(node, up=True)

@@ -156,6 +156,11 @@ class ForkingLauncher(Launcher):
                 )
             return WorkerProcess(Channel(ours), self._forked.pop(number), log)
 
+    def mend(self) -> None:
+        if self._server is None or self._server.poll() is not None:
+            self.close()
+            self.open()
+
     def namespace_pid(self, node: int | None) -> int | None:
         """A process in the namespaces of a node; None for those of the fork server."""
         return None
