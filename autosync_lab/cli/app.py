@@ -8,6 +8,7 @@ JSON document and nothing else.
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ import autosync_lab
 from autosync_lab.cli import (
     clusters,
     demo,
+    doctor,
     export,
     measure,
     models,
@@ -55,6 +57,7 @@ COMMANDS: dict[str, Command] = {
     "profile": profile,
     "trials": trials,
     "export": export,
+    "doctor": doctor,
 }
 
 
@@ -76,6 +79,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         Exit code.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character is no reason to stop.
+            stream.reconfigure(errors="replace")
     try:
         arguments = _parser().parse_args(argv)
         if arguments.command is None:

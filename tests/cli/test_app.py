@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -91,12 +92,13 @@ def test_ctrl_c_has_its_own_exit_code(run: Run, monkeypatch: pytest.MonkeyPatch,
     assert run("trials", tmp_path / "t.db") == (130, "", "autosync-lab: stopped\n")
 
 
-def cli(*words: object) -> subprocess.Popen[str]:
+def cli(*words: object, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "autosync_lab.cli", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env=os.environ | environment,
     )
 
 
@@ -131,3 +133,12 @@ def test_json_goes_through_a_pipe_whole(tmp_path: Path) -> None:
     (trial,) = json.loads(out)["trials"]
     assert (trial["bound_s"], trial["stderr_tail"], trial["step_time_s"]) == (None, "ü[red]", 0.3)
     assert err == ""
+
+
+def test_an_output_that_cannot_show_a_character_gets_another(tmp_path: Path) -> None:
+    with TrialStore(tmp_path / "t.db") as store:
+        store.add(make_trial(label="größe"))
+    process = cli("trials", tmp_path / "t.db", PYTHONIOENCODING="ascii")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "gr??e" in out
