@@ -1,6 +1,6 @@
 """Models by name. Their variables come from data files, so that no TensorFlow is needed to look at them."""
 
-from autosync_lab.model.catalog.card import CARDS as CARDS
+from autosync_lab.model.catalog.card import CATALOG as CATALOG
 from autosync_lab.model.catalog.card import ModelCard as ModelCard
 from autosync_lab.model.catalog.card import model_card as model_card
 from autosync_lab.model.catalog.card import model_names as model_names

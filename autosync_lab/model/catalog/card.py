@@ -106,7 +106,7 @@ def _ncf(name: str, title: str, dense: bool) -> ModelCard:
     )
 
 
-CARDS: dict[str, ModelCard] = {
+CATALOG: dict[str, ModelCard] = {
     card.name: card
     for card in (
         _bench("vgg-mini", "a few large dense variables", _VISION, "made here, after VGG"),
@@ -149,7 +149,7 @@ CARDS: dict[str, ModelCard] = {
 
 def model_names() -> tuple[str, ...]:
     """Names of the catalog's models, bench size first."""
-    return tuple(CARDS)
+    return tuple(CATALOG)
 
 
 def model_card(name: str) -> ModelCard:
@@ -160,6 +160,6 @@ def model_card(name: str) -> ModelCard:
     InvalidModel
         If the catalog has no model of that name.
     """
-    if name not in CARDS:
+    if name not in CATALOG:
         raise InvalidModel("no model of the catalog has this name", received=name, valid=model_names())
-    return CARDS[name]
+    return CATALOG[name]

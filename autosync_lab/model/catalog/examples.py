@@ -23,17 +23,19 @@ def generator() -> np.random.Generator:
 
 
 def frequencies(count: int, zipf: float | None) -> npt.NDArray[np.float64]:
-    """Probability of each of `count` ids, shape [count]: uniform, or falling as rank^-zipf (id 0 the most frequent)."""
+    """Probability of each of `count` ids, shape [count]: uniform, or falling as rank^-zipf."""
     weights = np.ones(count) if zipf is None else np.arange(1, count + 1, dtype=float) ** -zipf
     return weights / weights.sum()
 
 
 def ids(rng: np.random.Generator, count: int, shape: tuple[int, ...], zipf: float | None) -> npt.NDArray[np.int32]:
-    """Ids below `count`, drawn with `frequencies`."""
+    """Ids below `count`, drawn with `frequencies`; which ids are frequent has nothing to do with their order."""
     if zipf is None:
         return rng.integers(0, count, shape, dtype=np.int32)
     cumulative = np.cumsum(frequencies(count, zipf))
-    return np.minimum(np.searchsorted(cumulative, rng.random(shape)), count - 1).astype(np.int32)
+    ranks = np.minimum(np.searchsorted(cumulative, rng.random(shape)), count - 1)
+    by_rank = np.random.default_rng(count).permutation(count).astype(np.int32)
+    return by_rank[ranks]
 
 
 def expected_rows(count: int, draws: int, zipf: float | None) -> float:

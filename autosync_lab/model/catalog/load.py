@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from autosync_lab.errors import InvalidModel, MissingExtra
-from autosync_lab.model.catalog.card import CARDS, model_card, model_names
+from autosync_lab.model.catalog.card import CATALOG, model_card, model_names
 from autosync_lab.model.model_file import parse_model, read_model
 from autosync_lab.model.quiet_tensorflow import import_tensorflow
 from autosync_lab.model.spec import ModelSpec
@@ -33,10 +33,10 @@ def load_model(name: str | Path) -> ModelSpec:
         If there is neither a model nor a file of that name, or the file is no model.
     """
     text = str(name)
-    if text in CARDS:
+    if text in CATALOG:
         data = (resources.files("autosync_lab.model.catalog") / "data" / f"{text}.json").read_bytes()
         spec = parse_model(data, where=text)
-        trace = _trace_bench if CARDS[text].bench else _trace
+        trace = _trace_bench if CATALOG[text].bench else _trace
         return replace(spec, tracer=lambda: trace(text))
     if isinstance(name, Path) or "/" in text or text.endswith(".json") or Path(text).exists():
         return read_model(Path(text))
@@ -59,7 +59,7 @@ def load_bench(name: str, **options: Any) -> ModelSpec:
     InvalidModel
         If it is no bench model.
     """
-    bench = [card.name for card in CARDS.values() if card.bench]
+    bench = [card.name for card in CATALOG.values() if card.bench]
     if name not in bench:
         raise InvalidModel("this is no bench model", received=name, valid=bench)
     return capture_catalog_model(name, **options)
