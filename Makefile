@@ -41,7 +41,7 @@ $(STAMPS)/system: tools/system_packages.sh
 $(STAMPS)/packages: pyproject.toml constraints.txt $(STAMPS)/system
 	@echo "python packages: installing into .venv (a few minutes the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --upgrade pip 'setuptools<70' wheel cmake
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[tensorflow,study,lab,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[tensorflow,study,lab,figures,dev]'
 	@touch $@
 
 $(STAMPS)/horovod: tools/build_horovod.py $(STAMPS)/packages

@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text())
 PINS = dict(line.split("==", 1) for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
 EXTRAS = PROJECT["optional-dependencies"]
-SET_UP_EXTRAS = {"tensorflow", "study", "lab", "dev"}
+SET_UP_EXTRAS = {"tensorflow", "study", "lab", "figures", "dev"}
 
 
 def normalized(name: str) -> str:
@@ -44,7 +44,7 @@ def test_conda_and_make_install_the_same() -> None:
     assert "-c constraints.txt" in pip
     (editable,) = [line for line in pip if line.startswith("-e")]
     makefile = (ROOT / "Makefile").read_text()
-    extras = f".[{','.join(['tensorflow', 'study', 'lab', 'dev'])}]"
+    extras = f".[{','.join(['tensorflow', 'study', 'lab', 'figures', 'dev'])}]"
     assert extras in editable
     assert extras in makefile
     python = next(d for d in ENVIRONMENT["dependencies"] if isinstance(d, str) and d.startswith("python="))

@@ -19,7 +19,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 STEPS = 5
 RATE = 0.05
-RANDOM = 20
+RANDOM = 4
+"""Random strategies per model; `benchmarks/parity.py` tries 20."""
 BENCH = [card.name for card in CATALOG.values() if card.bench]
 
 
