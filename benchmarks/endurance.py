@@ -23,7 +23,8 @@ def main() -> None:
                 memory = sum(p.memory_full_info().uss for p in workers) / 1e6
                 print(
                     f"{number + 1} trials, {failed} failed: {memory:.0f} MB, "
-                    f"{sum(p.num_fds() for p in workers)} descriptors, {sum(p.num_threads() for p in workers)} threads, "
+                    f"{sum(p.num_fds() for p in workers)} descriptors, "
+                    f"{sum(p.num_threads() for p in workers)} threads, "
                     f"{len(psutil.Process().children(recursive=True))} processes",
                     flush=True,
                 )

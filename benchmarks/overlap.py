@@ -1,7 +1,7 @@
 """How well do pushes and pulls overlap on dedicated servers, by shards and push credit?
 
-vgg-mini on emulated-servers: every replica pushes its whole gradient and pulls the whole model, and with full-duplex links
-the step could take as little as the longer of the two.
+vgg-mini on emulated-servers: every replica pushes its whole gradient and pulls the whole model, and with full-duplex
+links the step could take as little as the longer of the two.
 """
 
 import statistics
@@ -41,7 +41,8 @@ def main() -> None:
         own = link_time_s(model, cluster, strategy)
         median = statistics.median(times[case])
         name = "byteps" if case == (0, 0) else f"{case[0]} shards, credit {case[1] or 'unlimited'}"
-        print(f"{name}: {median:.3f} s, max(push, pull) {own:.3f} s, {median / own:.2f}x ({min(times[case]):.3f}..{max(times[case]):.3f})")
+        spread = f"{min(times[case]):.3f}..{max(times[case]):.3f}"
+        print(f"{name}: {median:.3f} s ({spread}), max(push, pull) {own:.3f} s, {median / own:.2f}x")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ def main() -> None:
                 here[builder] = trial.setup_s
             setups += here.values()
             each = ", ".join(f"{b} {s:.2f}" for b, s in here.items())
-            print(f"{card.name}: median {statistics.median(here.values()):.2f} s, max {max(here.values()):.2f} s ({each})")
+            print(f"{card.name}: median {statistics.median(here.values()):.2f} s, max {max(here.values()):.2f} s")
+            print(f"    {each}")
         print(f"all: median {statistics.median(setups):.2f} s, max {max(setups):.2f} s, {len(setups)} trials")
 
 

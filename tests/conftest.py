@@ -1,7 +1,6 @@
 """What a machine cannot do is skipped, with its reason."""
 
 import shutil
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -24,8 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_stray_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _no_stray_state(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests see the defaults, not this machine's settings."""
     for name in ("HOROVOD_TIMELINE", "HOROVOD_AUTOTUNE", "TF_CONFIG"):
         monkeypatch.delenv(name, raising=False)
-    yield

@@ -1,8 +1,8 @@
 """Build Horovod's wheel from its source with one line changed, once, and install it.
 
 Horovod 0.28.1, its last release, does not compile against TensorFlow 2.16 and later: one file, its bridge to XLA,
-includes headers that have moved. Leaving that file out (nothing here uses XLA's bridge) is all that it needs. The wheel is
-kept in a cache folder under a name that says what it was built for.
+includes headers that have moved. Leaving that file out (nothing here uses XLA's bridge) is all that it needs. The wheel
+is kept in a cache folder under a name that says what it was built for.
 
 Usage: python tools/build_horovod.py [--install]
 """

@@ -13,8 +13,8 @@ class Check:
     name : str
         What was looked at.
     status : {"ok", "warning", "missing"}
-        "missing": something that measuring needs is not there. "warning": something is off, or a part that not everybody
-        needs is not there.
+        "missing": something that measuring needs is not there. "warning": something is off, or a part that not
+        everybody needs is not there.
     detail : str
         What was found.
     remedy : str

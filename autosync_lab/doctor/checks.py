@@ -67,8 +67,6 @@ def run_checks() -> list[Check]:
 def check_python() -> list[Check]:
     """Python's version."""
     version = sys.version.split()[0]
-    if sys.version_info < (3, 11):
-        return [Check("python", "missing", f"{version} is older than 3.11", "install Python 3.11")]
     return [Check("python", "ok", version)]
 
 
@@ -93,7 +91,7 @@ def check_horovod() -> list[Check]:
 
 
 def check_gloo_address() -> list[Check]:
-    """The address that Gloo finds by resolving the host name (launchers without namespaces of their own depend on it)."""
+    """The address that Gloo finds by resolving the host name where a launcher has no namespaces."""
     name = socket.gethostname()
     try:
         addresses = sorted({str(info[4][0]) for info in socket.getaddrinfo(name, None, socket.AF_INET)})

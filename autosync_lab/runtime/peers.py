@@ -24,7 +24,7 @@ STEPS_PER_SETTING = 5
 """Horovod scores a setting by the median of five samples, here of one step each."""
 
 AUTOTUNE_STEPS = STEPS_PER_SETTING * (1 + AUTOTUNE_SETTINGS + 2)
-"""Untimed steps after which the tuner has settled: one warm-up sample, the settings, and the first to come by chance."""
+"""Untimed steps after which the tuner has settled: a warm-up sample, the settings, and some to spare."""
 
 AUTOTUNE_ENVIRONMENT = {
     "HOROVOD_AUTOTUNE": "1",

@@ -13,7 +13,7 @@ PREFIX = "autosync-lab-run-"
 class RunFolder:
     """A private temporary folder that names its owner and the processes started for it.
 
-    Making one first reaps the folders of owners that are gone: their recorded processes are killed, the folders removed.
+    Making one first reaps the folders of owners that are gone: recorded processes are killed, folders removed.
     """
 
     def __init__(self) -> None:

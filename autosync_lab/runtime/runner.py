@@ -163,7 +163,7 @@ class Runner:
         steps, warmup : int
             Timed steps, and steps before them that are not timed.
         seed : int
-            Kept in the record.
+            Moves the random generators of the model (dropout masks) of all replicas.
         optimizer : str
             sgd, momentum, adam or adagrad.
         learning_rate : float
@@ -215,7 +215,7 @@ class Runner:
         learning_rate: float = 0.01,
         timeout_s: float | None = None,
     ) -> tuple[Trial, list[dict[str, npt.NDArray[Any]]]]:
-        """Run steps as `measure` does, without warm-up, and return the parameters of every replica (by rank, then by name)."""
+        """Run steps as `measure` does, without warm-up; return every replica's parameters too (by rank, by name)."""
         ranks = tuple(p.index for p in self._pool.places if p.rank is not None)
         return self._run_trial(
             model,
@@ -413,6 +413,7 @@ class _Run:
             "strategy": record.strategy.to_json(),
             "optimizer": record.optimizer,
             "learning_rate": record.learning_rate,
+            "seed": record.seed,
             "run": record.id,
         }
         pool.ask_all(order, self._patience())

@@ -118,7 +118,7 @@ class Worker:
         self._models = {order["hash"]: TracedModel.from_bytes(payload)}
 
     def _do_build(self, order: dict[str, Any], _: bytes) -> dict[str, Any]:
-        from autosync_lab.runtime.engine.step_graph import build_step_graph
+        from autosync_lab.runtime.engine.step_graph import Training, build_step_graph
 
         assert self._place is not None
         begin = time.perf_counter()
@@ -128,8 +128,7 @@ class Worker:
             self._traced,
             strategy,
             self._place,
-            order["optimizer"],
-            order["learning_rate"],
+            Training(order["optimizer"], order["learning_rate"], order["seed"]),
             order["run"],
         )
         self._step = 0
@@ -137,7 +136,7 @@ class Worker:
         return {"seconds": time.perf_counter() - begin}
 
     def _do_run(self, order: dict[str, Any], _: bytes) -> None:
-        for _ in range(order["steps"]):
+        for _step in range(order["steps"]):
             if self._graph.barrier is not None:
                 self._session.run(self._graph.barrier)
             begin = time.perf_counter()
@@ -176,7 +175,7 @@ class Worker:
             tensors = {name: read() for name, read in self._graph.parameters.items()}
         values = self._session.run(tensors)
         arrays = {f"{i}": _storable(v) for i, v in enumerate(values.values())}
-        np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the stub takes keywords for its own flags
+        np.savez(buffer, **arrays)
         return buffer.getvalue()
 
     def _do_end(self, order: dict[str, Any], _: bytes) -> None:
@@ -210,7 +209,8 @@ class Worker:
         self._session.run(initialize, feed_dict=feeds)
 
     def _feed(self) -> dict[Any, Any]:
-        assert self._place is not None and self._traced is not None
+        assert self._place is not None
+        assert self._traced is not None
         if self._place.rank is None:
             return {}
         batch = self._traced.batch(self._place.rank, self._place.replicas, self._step)

@@ -89,13 +89,13 @@ def find_row_reads(graph_def: Any, placeholder: str) -> RowReads | None:
         if node.op in ("ReadVariableOp", "Identity"):
             tables.add(node.name)
             reads += consumers.get(node.name, [])
-        elif node.op == "ResourceGather" and node.attr["batch_dims"].i == 0:
-            lookups.append(Lookup(f"{node.name}:0", _tensor(node.input[1])))
-        elif (
-            node.op == "GatherV2"
-            and _node_of(node.input[0]) in tables
-            and node.attr["batch_dims"].i == 0
-            and _is_zero(nodes.get(_node_of(node.input[2])))
+        elif node.attr["batch_dims"].i == 0 and (
+            node.op == "ResourceGather"
+            or (
+                node.op == "GatherV2"
+                and _node_of(node.input[0]) in tables
+                and _is_zero(nodes.get(_node_of(node.input[2])))
+            )
         ):
             lookups.append(Lookup(f"{node.name}:0", _tensor(node.input[1])))
         elif node.op in ("Shape", "VariableShape"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import horovod.tensorflow as hvd
@@ -119,8 +120,8 @@ class _Variable:
                 place,
                 synchronizer.local_replication,
                 build.strategy.synchronous,
-                build.optimizer,
-                build.learning_rate,
+                build.training.optimizer,
+                build.training.learning_rate,
             )
             if served.owned_here:
                 build.out.initial += [
@@ -129,12 +130,12 @@ class _Variable:
                 ]
             return served
         # The only shard of a variable that has a local copy lives in that copy.
-        in_copy = self.copy is not None and len(self.entry.shards) == 1
-        local = self.copy if in_copy else Shard(f"local/{name}", shape, self.traced.dtype, place.here)
-        optimizer = SHARD_OPTIMIZERS[build.optimizer](local, build.learning_rate)
+        own = self.copy if len(self.entry.shards) == 1 else None
+        local = own or Shard(f"local/{name}", shape, self.traced.dtype, place.here)
+        optimizer = SHARD_OPTIMIZERS[build.training.optimizer](local, build.training.learning_rate)
         if place.rank is not None:
             build.out.initial += optimizer.initial_values()
-            if not in_copy:
+            if own is None:
                 build.out.initial.append((local, value))
         return optimizer
 
@@ -157,27 +158,29 @@ class _Variable:
         """The whole variable, read from where its shards live."""
         if self.copy is not None:
             return self.copy.read()
-        values = [(s if isinstance(s, ServedShard) else s).shard.read() for s in self.shards]
+        values = [s.shard.read() for s in self.shards]
         return tf.concat(values, self.axis) if len(values) > 1 else values[0]
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a run trains: `optimizer` is a key of `SHARD_OPTIMIZERS`, `seed` moves the model's random generators."""
+
+    optimizer: str
+    learning_rate: float
+    seed: int = 0
 
 
 class _Build:
     """What the parts of one build share."""
 
     def __init__(
-        self,
-        traced: TracedModel,
-        strategy: Strategy,
-        place: Place,
-        optimizer: str,
-        learning_rate: float,
-        out: StepGraph,
+        self, traced: TracedModel, strategy: Strategy, place: Place, training: Training, out: StepGraph
     ) -> None:
         self.traced = traced
         self.strategy = strategy
         self.place = place
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
+        self.training = training
         self.out = out
         self.graph_def = tf.compat.v1.GraphDef.FromString(traced.graph_def)
 
@@ -186,8 +189,7 @@ def build_step_graph(
     traced: TracedModel,
     strategy: Strategy,
     place: Place,
-    optimizer: str,
-    learning_rate: float,
+    training: Training,
     run: str,
 ) -> StepGraph:
     """Build the graph of one process.
@@ -199,16 +201,14 @@ def build_step_graph(
         Valid for the model and the cluster.
     place : Place
         The process.
-    optimizer : str
-        Key of `SHARD_OPTIMIZERS`.
-    learning_rate : float
+    training : Training
     run : str
         Names the shared resources of this run: the same on every process, and of no other run.
     """
     graph = tf.Graph()
     out = StepGraph(graph)
     with graph.as_default(), graph.container(run), tf.device(place.here):
-        build = _Build(traced, strategy, place, optimizer, learning_rate, out)
+        build = _Build(traced, strategy, place, training, out)
         variables = [
             _Variable(t, entry, traced.values[t.name], build)
             for t, entry in zip(traced.trainable, strategy.variables, strict=True)
@@ -229,7 +229,7 @@ def build_local_graph(traced: TracedModel, place: Place, run: str) -> StepGraph:
     graph = tf.Graph()
     out = StepGraph(graph)
     with graph.as_default(), graph.container(run), tf.device(place.here):
-        build = _Build(traced, Strategy((), place.replicas), place, "sgd", 0.0, out)
+        build = _Build(traced, Strategy((), place.replicas), place, Training("sgd", 0.0), out)
         input_map = {}
         for variable in traced.trainable:
             copy = Shard(f"copy/{variable.name}", variable.shape, variable.dtype, place.here)
@@ -256,7 +256,7 @@ def _add_replica(build: _Build, variables: list[_Variable], run: str) -> None:
             reads = [op for op in variable.copy.handle.consumers() if op.type != "AssignVariableOp"]
         else:
             reads = row_reads[variable.traced.name]
-        done = _synchronize(build, variable, gradient, reads, credit, pieces, run)
+        done = _synchronize(variable, gradient, reads, credit, pieces, run)
         finish.append(done)
     for (name, kind), members in pieces.items():
         _reduce(build, name, kind, members)
@@ -330,7 +330,7 @@ def _import_step(build: _Build, input_map: dict[str, tf.Tensor], without: set[st
         value = traced.values[variable.name]
         if variable.is_seed:
             # Every replica draws its own dropout masks.
-            value = value + np.asarray(build.place.rank, value.dtype)
+            value = value + np.asarray(build.place.rank + build.training.seed * build.place.replicas, value.dtype)
         out.initial.append((state, value))
         replacements[variable.placeholder] = state.handle
     names = [traced.loss]
@@ -353,7 +353,7 @@ def _import_step(build: _Build, input_map: dict[str, tf.Tensor], without: set[st
             gradient.set_shape(variable.shape)
             gradients.append(gradient)
         else:
-            values, ids = by_name[variable.values], by_name[variable.indices]
+            values, ids = by_name[variable.values or ""], by_name[variable.indices or ""]
             values = tf.reshape(values, [-1, *variable.shape[1:]])
             gradients.append(Rows(values, tf.reshape(tf.cast(ids, tf.int64), [-1])))
     return gradients
@@ -370,7 +370,6 @@ def _present(graph_def: Any, replacements: dict[str, tf.Tensor]) -> dict[str, tf
 
 
 def _synchronize(
-    build: _Build,
     variable: _Variable,
     gradient: tf.Tensor | Rows,
     reads: list[tf.Operation],
@@ -388,9 +387,9 @@ def _synchronize(
             with tf.control_dependencies(reads if variable.copy is None else []):
                 ready = shard.push(part, credit)
             if variable.copy is None:
-                done += [lambda op=op: op for op in ready]
+                done += [partial(_itself, op) for op in ready]
             else:
-                values.append(lambda shard=shard, ready=ready: shard.pull(ready))
+                values.append(partial(shard.pull, ready))
             continue
         synchronizer = variable.entry.shards[s]
         assert isinstance(synchronizer, AllReduce)
@@ -404,9 +403,9 @@ def _synchronize(
         pieces.setdefault((f"{run}/{group}", kind), []).append(piece)
         in_copy = shard.shard is variable.copy
         if variable.copy is None or in_copy:
-            done.append(lambda piece=piece: piece.update)
+            done.append(partial(_update_of, piece))
         else:
-            values.append(lambda shard=shard, piece=piece: _read_after(shard.shard, piece))
+            values.append(partial(_read_after, shard.shard, piece))
 
     def finish() -> list[tf.Operation]:
         operations = [d() for d in done]
@@ -414,10 +413,19 @@ def _synchronize(
             pulled = [v() for v in values]
             with tf.control_dependencies(reads):
                 whole = tf.concat(pulled, variable.axis) if len(pulled) > 1 else pulled[0]
+                assert variable.copy is not None
                 operations.append(variable.copy.assign(whole))
         return operations
 
     return finish
+
+
+def _itself(operation: tf.Operation) -> tf.Operation:
+    return operation
+
+
+def _update_of(piece: _Piece) -> tf.Operation:
+    return piece.update
 
 
 def _read_after(shard: Shard, piece: _Piece) -> tf.Tensor:

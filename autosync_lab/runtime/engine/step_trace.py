@@ -13,7 +13,8 @@ COMPUTE_GAP_S = 1e-4
 """Computing with pauses shorter than this is one bar."""
 
 _TRANSFER = re.compile(
-    r"\[(?P<size>[^\]]*)\] .*?edge_\d+_(?P<source>\S+) from \S*?/task:(?P<sender>\d+)/\S* to \S*?/task:(?P<receiver>\d+)/"
+    r"\[(?P<size>[^\]]*)\] .*?edge_\d+_(?P<source>\S+) "
+    r"from \S*?/task:(?P<sender>\d+)/\S* to \S*?/task:(?P<receiver>\d+)/"
 )
 _SUFFIX = re.compile(r"(_\d+)?(/[^/]+)?$")
 
