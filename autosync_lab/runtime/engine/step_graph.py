@@ -330,7 +330,9 @@ def _import_step(build: _Build, input_map: dict[str, tf.Tensor], without: set[st
         value = traced.values[variable.name]
         if variable.is_seed:
             # Every replica draws its own dropout masks.
-            value = value + np.asarray(build.place.rank + build.training.seed * build.place.replicas, value.dtype)
+            value = value + np.asarray(
+                (build.place.rank or 0) + build.training.seed * build.place.replicas, value.dtype
+            )
         out.initial.append((state, value))
         replacements[variable.placeholder] = state.handle
     names = [traced.loss]
