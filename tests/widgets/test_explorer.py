@@ -32,6 +32,13 @@ def explore(fake: FakeCluster) -> Iterator[Callable[..., Explorer]]:
         explorer.close()
 
 
+def click_launch(explorer: Explorer) -> None:
+    """Click, and answer as the page does."""
+    explorer._view.launch.click()
+    trip = explorer._round_trip
+    trip._answer(trip, {"answer": trip._number}, [])
+
+
 def drawn(explorer: Explorer) -> Any:
     """The view, made to show the present state."""
     explorer._draw()
@@ -40,8 +47,7 @@ def drawn(explorer: Explorer) -> Any:
 
 def test_launch_measures_what_is_chosen(explore: Callable[..., Explorer], fake: FakeCluster) -> None:
     explorer = explore()
-    view = explorer._view
-    view.launch.click()
+    click_launch(explorer)
     assert explorer.wait(10)
     assert [(t.label, t.status, t.steps) for t in explorer.trials] == [("ps", "ok", 3), ("horovod", "ok", 3)]
     view = drawn(explorer)
@@ -71,15 +77,15 @@ def test_everything_is_in_the_pickers(explore: Callable[..., Explorer]) -> None:
 
 def test_mistakes_are_shown_and_nothing_is_launched(explore: Callable[..., Explorer], fake: FakeCluster) -> None:
     explorer = explore(strategies=[])
-    explorer._view.launch.click()
+    click_launch(explorer)
     assert "Choose at least one strategy." in drawn(explorer)._notice.value
     explorer._view._picker.chosen = ["ps"]
     explorer._view._steps.value = 0
-    explorer._view.launch.click()
+    click_launch(explorer)
     assert "Steps must be between 1 and 10,000 (received 0)" in drawn(explorer)._notice.value
     assert fake.runners == []
     explorer._view._steps.value = 1
-    explorer._view.launch.click()
+    click_launch(explorer)
     assert explorer.wait(10)
     assert drawn(explorer)._notice.value == ""
     assert len(explorer.trials) == 1
@@ -88,7 +94,7 @@ def test_mistakes_are_shown_and_nothing_is_launched(explore: Callable[..., Explo
 def test_a_cluster_that_does_not_start_is_explained(explore: Callable[..., Explorer], fake: FakeCluster) -> None:
     fake.unavailable = ClusterUnavailable("no <namespaces>", stage="network", stderr_tail="EPERM & more")
     explorer = explore()
-    explorer._view.launch.click()
+    click_launch(explorer)
     assert explorer.wait(10)
     view = drawn(explorer)
     assert "not available (stage: network): no &lt;namespaces&gt;" in view._notice.value
@@ -115,7 +121,7 @@ def test_failures_are_listed_with_their_log_and_keep_their_place(
 def test_stop_ends_the_trial_and_keeps_the_workers(explore: Callable[..., Explorer], fake: FakeCluster) -> None:
     fake.courses = {"ps": "hang"}
     explorer = explore()
-    explorer._view.launch.click()
+    click_launch(explorer)
     assert fake.reached.acquire(timeout=10)
     assert explorer._view.launch.disabled or drawn(explorer).launch.disabled
     with pytest.raises(InvalidInput, match="running"):
@@ -178,7 +184,7 @@ def test_ones_own_model_cluster_and_strategies(explore: Callable[..., Explorer],
 def test_a_strategy_for_another_cluster_is_refused_in_the_widget(explore: Callable[..., Explorer]) -> None:
     own = build_strategy("ps", load_model("vgg-mini"), load_cluster("emulated-4"))
     explorer = explore(strategies={"mine": own})
-    explorer._view.launch.click()
+    click_launch(explorer)
     assert "mine does not fit vgg-mini on local-2" in drawn(explorer)._notice.value
 
 

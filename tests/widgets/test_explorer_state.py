@@ -73,6 +73,12 @@ def test_stop_shows_until_the_running_trial_has_ended() -> None:
     assert (phases(state), state.stopping, state.busy) == (["stopped", "stopped"], False, False)
 
 
+def test_what_was_stopped_does_not_count_as_done() -> None:
+    stopped = record(A, 0.5, status="stopped", stage="steps")
+    state = after(Launched((A, B)), TrialStarted(0), TrialEnded(0, stopped), QueueDropped())
+    assert launch_progress(state, 1.0).share == pytest.approx((0.3 + 0.7 / 4) / 2)
+
+
 def test_stop_without_anything_to_stop_changes_nothing() -> None:
     assert not after(StopAsked()).stopping
 
@@ -135,7 +141,13 @@ def test_progress_grows_with_every_stage_and_step() -> None:
         ([Launched((A, B)), ClusterUp("pair")], "Waiting for the next trial …"),
         ([Launched((A, B)), TrialStarted(0), TrialProgressed(0, "build")], "Trial 1 of 2 · ps · building the step"),
         (
-            [Launched((A, B)), TrialStarted(0), TrialProgressed(0, "steps", 2.0)],
+            [
+                Launched((A, B)),
+                TrialStarted(0),
+                TrialProgressed(0, "build"),
+                TrialProgressed(0, "steps"),
+                TrialProgressed(0, "steps", 2.0),
+            ],
             "Trial 1 of 2 · ps · step 1 of 4 · about 22 s left",
         ),
         (
@@ -158,8 +170,8 @@ def test_time_left_is_learnt_from_trials_that_ended() -> None:
         Launched((A, B, request(2, "byteps"))),
         TrialStarted(0),
         TrialEnded(0, record(A, 0.5, total_s=8.0)),
-        (100.0, TrialStarted(1)),
-        (101.0, TrialProgressed(1, "build")),
+        (90.0, TrialStarted(1)),
+        (100.0, TrialProgressed(1, "build")),
     )
     assert launch_progress(state, 103.0).left_s == pytest.approx(5 + 8)
     # Two of its four steps took 0.5 s each.

@@ -27,6 +27,7 @@ from autosync_widgets.explorer_state import (
 from autosync_widgets.explorer_view import ExplorerView
 from autosync_widgets.figures.step_times import step_time_figure
 from autosync_widgets.launch_plan import plan_launch
+from autosync_widgets.round_trip import RoundTrip
 from autosync_widgets.throttle import Throttle
 from autosync_widgets.trial_queue import OpenCluster, TrialQueue
 
@@ -91,10 +92,11 @@ class Explorer(ipywidgets.VBox):
         self._state = ExplorerState()
         self._state_lock = threading.Lock()
         self._view = ExplorerView(self._models, self._clusters, self._strategies)
+        self._round_trip = RoundTrip()
         self._view.choose(chosen_model, chosen_cluster, chosen_strategies, steps)
         super().__init__([self._view.root])
         self.add_class("autosync-explorer")
-        self._view.launch.on_click(lambda _: self._said(self.launch))
+        self._view.launch.on_click(lambda _: self._round_trip.then(lambda: self._said(self.launch)))
         self._view.stop.on_click(lambda _: self.stop())
         self._view.close_cluster.on_click(lambda _: self._said(self.close_cluster))
         self._view.clear.on_click(lambda _: self._on_event(Cleared()))

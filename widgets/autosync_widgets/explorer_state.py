@@ -32,7 +32,7 @@ class TrialState:
     step_times_s : tuple of float
         Time of each timed step so far (max over workers), seconds.
     started_s : float, optional
-        When it started.
+        When its own work started: the cluster is up and the model is traced and sent.
     trial : Trial, optional
         Its record, once it has ended.
     error, stderr_tail : str
@@ -246,14 +246,15 @@ def advance(state: ExplorerState, event: Event, now_s: float) -> ExplorerState:
             notice = Notice(f"Cluster {name} is not available (stage: {stage}): {error}", stderr_tail)
             return replace(_dropped(state), cluster="", cluster_phase="closed", notice=notice)
         case TrialStarted(key):
-            return _changed(state, key, phase="running", stage="start", started_s=now_s)
+            return _changed(state, key, phase="running", stage="start")
         case TrialProgressed(key, stage, step_time_s):
             if state.trials[key].phase != "running":
                 return state
-            times = state.trials[key].step_times_s
-            if step_time_s is not None:
-                times = (*times, step_time_s)
-            return _changed(state, key, stage=stage, step_times_s=times)
+            before = state.trials[key]
+            times = before.step_times_s if step_time_s is None else (*before.step_times_s, step_time_s)
+            # Like `Trial.total_s`, this leaves out what only the first trial with a model pays for.
+            started_s = now_s if before.started_s is None and stage == "build" else before.started_s
+            return _changed(state, key, stage=stage, step_times_s=times, started_s=started_s)
         case TrialEnded(key, trial):
             changed = _changed(
                 state,
@@ -310,7 +311,7 @@ def launch_progress(state: ExplorerState, now_s: float) -> LaunchProgress:
 
 
 def _share(trial: TrialState) -> float:
-    if trial.ended:
+    if trial.phase in ("ok", "failed"):
         return 1.0
     begin = STAGE_SHARES.get(trial.stage, 0.0)
     if trial.stage != "steps":

@@ -1,6 +1,7 @@
 """The controls of an Explorer, and how a state is shown in them."""
 
 from html import escape
+from pathlib import Path
 
 import ipywidgets
 
@@ -14,6 +15,8 @@ from autosync_widgets.figures.step_times import draw_step_times, step_times_live
 from autosync_widgets.live_figure import LiveFigure
 from autosync_widgets.results_table import failure_html, notice_html, result_rows, results_html
 from autosync_widgets.strategy_picker import StrategyPicker
+
+_STYLE = Path(__file__).parent / "explorer.css"
 
 FIGURE_DESCRIPTION = (
     "Step time of each strategy, one point per timed step, with medians and the bandwidth bound. "
@@ -53,9 +56,7 @@ class ExplorerView:
             "Close cluster", "power-off", "End the worker processes. The next launch starts them again.", ""
         )
         self.clear = _button("Clear", "eraser", "Empty the figure and the table. A store keeps its trials.", "")
-        self._bar = ipywidgets.FloatProgress(
-            min=0.0, max=1.0, tooltip="How much of this launch is done.", layout={"width": "auto"}
-        )
+        self._bar = ipywidgets.FloatProgress(min=0.0, max=1.0, tooltip="How much of this launch is done.")
         self._status = _text("autosync-status")
         self._notice = _text("autosync-notices")
         self._figure = LiveFigure(draw_step_times(step_times_live(())), FIGURE_DESCRIPTION)
@@ -66,6 +67,7 @@ class ExplorerView:
         self._cluster.observe(lambda _: self._explain_cluster(), "value")
         self.root = ipywidgets.VBox(
             [
+                ipywidgets.HTML(f"<style>{_STYLE.read_text()}</style>", layout={"display": "none"}),
                 _row(
                     "autosync-pickers",
                     ipywidgets.VBox([self._model, self._model_facts]),
@@ -80,6 +82,7 @@ class ExplorerView:
                 self._failures,
             ]
         )
+        self.root.add_class("autosync-panel")
 
     def choose(self, model: str, cluster: str, strategies: tuple[str, ...], steps: int) -> None:
         """Choose these."""
@@ -156,7 +159,6 @@ def _picker(label: str, options: tuple[str, ...], tooltip: str) -> ipywidgets.Dr
         description=label,
         tooltip=tooltip,
         style={"description_width": "60px"},
-        layout={"width": "100%"},
     )
 
 

@@ -93,7 +93,6 @@ function themed(layout) {
 const CONFIG = {
   displaylogo: false,
   responsive: false,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
   toImageButtonOptions: { format: "svg", filename: "autosync-lab" },
 };
 
@@ -155,10 +154,12 @@ export default {
 
     async function takePicture() {
       lastPicture = Date.now();
+      const drawn = number;
       const size = { width: plot.clientWidth || 900, height: plot.clientHeight || 400 };
       const address = await Plotly.toImage(plot, { format: "svg", ...size });
       // Set but not sent: the notebook that this page saves carries it, and the kernel need not know.
       model.set("picture", decodeURIComponent(address.slice(address.indexOf(",") + 1)));
+      plot.dataset.kept = drawn;
     }
 
     function pictureSoon() {
@@ -177,6 +178,7 @@ export default {
           if (number !== null && message.number < number) return;
           number = message.number;
           await draw(message.figure);
+          plot.dataset.drawn = number;
           pictureSoon();
         });
       } else if (message.say === "changes") {
@@ -189,6 +191,7 @@ export default {
           }
           number = message.number;
           for (const change of message.changes) await applyChange(Plotly, plot, change);
+          plot.dataset.drawn = number;
           pictureSoon();
         });
       }

@@ -33,7 +33,7 @@ class ResultRow:
     setup_s : float
         Seconds of its latest trial that were not steps; NaN until it has ended.
     fastest : bool
-        True for the lowest step time among the strategies of the same semantics, once two or more of them have one.
+        True for the lowest step time among the strategies of the same semantics, once two or more of them are measured.
     """
 
     label: str
@@ -62,7 +62,7 @@ def result_rows(trials: Iterable[TrialState]) -> tuple[ResultRow, ...]:
     rows = [_row(members) for members in groups.values()]
     winners = set()
     for lossy in (False, True):
-        rivals = [i for i, r in enumerate(rows) if r.lossy is lossy and not math.isnan(r.step_time_s)]
+        rivals = [i for i, r in enumerate(rows) if r.lossy is lossy and r.phase == "ok"]
         if len(rivals) > 1:
             winners.add(min(rivals, key=lambda i: rows[i].step_time_s))
     return tuple(replace(row, fastest=True) if i in winners else row for i, row in enumerate(rows))
@@ -112,9 +112,9 @@ def results_html(rows: Sequence[ResultRow], title: str) -> str:
 
 
 def _row_html(row: ResultRow) -> str:
-    badges = '<span class="autosync-badge">lossy</span>' if row.lossy else ""
+    badges = ' <span class="autosync-badge">lossy</span>' if row.lossy else ""
     if row.fastest:
-        badges += f'<span class="autosync-badge autosync-fastest">fastest{" lossy" if row.lossy else ""}</span>'
+        badges += f' <span class="autosync-badge autosync-fastest">fastest{" lossy" if row.lossy else ""}</span>'
     spread = f"{seconds_text(row.low_s)} to {seconds_text(row.high_s)}" if row.steps else "—"
     over = "—" if math.isnan(row.over_bound) else f"{row.over_bound:.2f}x"
     cells = (seconds_text(row.step_time_s), spread, over, str(row.steps), seconds_text(row.setup_s))

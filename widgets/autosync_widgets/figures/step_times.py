@@ -19,7 +19,10 @@ Spec = dict[str, Any]
 """A plotly figure as plain data: `data` (traces) and `layout`."""
 
 ROW_HEIGHT_PX = 40
-FRAME_HEIGHT_PX = 132
+TITLE_HEIGHT_PX = 44
+BOUND_LABEL_HEIGHT_PX = 17
+AXIS_HEIGHT_PX = 56
+NOTES_WIDTH_PX = 116
 EMPTY_HEIGHT_PX = 220
 SVG_POINTS = 3000
 """Above this many points, WebGL draws faster than SVG; below, SVG looks better and needs no WebGL context."""
@@ -156,16 +159,28 @@ def draw_step_times(data: StepTimes) -> Spec:
     traces = [_points(kind, index, row) for index, row in enumerate(data.rows)]
     traces.append(_medians(data.rows))
     count = len(data.rows)
+    top = TITLE_HEIGHT_PX + BOUND_LABEL_HEIGHT_PX * len(data.bounds)
     return {
         "data": traces,
         "layout": {
-            "title": {"text": data.title, "x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 15}},
-            "height": FRAME_HEIGHT_PX + ROW_HEIGHT_PX * count,
-            "margin": {"l": 8, "r": 24, "t": 64, "b": 48},
+            "title": {
+                "text": data.title,
+                "font": {"size": 15},
+                "x": 0,
+                "xref": "paper",
+                "xanchor": "left",
+                "y": 1,
+                "yanchor": "top",
+                "pad": {"t": 12},
+            },
+            "height": top + ROW_HEIGHT_PX * count + AXIS_HEIGHT_PX,
+            "margin": {"l": 8, "r": NOTES_WIDTH_PX, "t": top, "b": AXIS_HEIGHT_PX},
             "showlegend": False,
             "hovermode": "closest",
+            # A figure of one's own cluster is not sent to anybody's cloud by a slip of the hand.
+            "modebar": {"remove": ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"]},
             "xaxis": {
-                "title": {"text": "step time"},
+                "title": {"text": "step time", "font": {"size": 13}},
                 "rangemode": "tozero",
                 "tickformat": "~s",
                 "ticksuffix": "s",
@@ -210,7 +225,13 @@ def _points(kind: str, index: int, row: StrategyRow) -> Spec:
         "mode": "markers",
         "x": list(row.times_s),
         "y": [_height(index, step) for step in range(len(row.times_s))],
-        "marker": {"color": row.look.colour, "symbol": row.look.symbol, "size": 8, "opacity": 0.65},
+        "marker": {
+            "color": row.look.colour,
+            "symbol": row.look.symbol,
+            "size": 8,
+            "opacity": 0.8,
+            "line": {"width": 2 if row.lossy else 0},
+        },
         "hovertemplate": f"{row.label}<br>%{{x:.3~s}}s<extra></extra>",
     }
 
@@ -278,7 +299,8 @@ def _bound_labels(bounds: Sequence[BoundLine]) -> list[Spec]:
             "x": bound.seconds,
             "yref": "paper",
             "y": 1,
-            "yshift": 10 + 16 * level,
+            "yanchor": "bottom",
+            "yshift": 1 + BOUND_LABEL_HEIGHT_PX * level,
             "xanchor": "left",
             "xshift": -6,
             "showarrow": False,
@@ -295,7 +317,8 @@ def _notes(rows: Sequence[StrategyRow]) -> list[Spec]:
         {
             "xref": "paper",
             "x": 1,
-            "xanchor": "right",
+            "xanchor": "left",
+            "xshift": 6,
             "y": -index,
             "showarrow": False,
             "text": f"✕ {row.note}" if row.note.startswith("failed") else row.note,
@@ -315,6 +338,7 @@ def _empty() -> Spec:
             "margin": {"l": 8, "r": 24, "t": 24, "b": 24},
             "xaxis": hidden,
             "yaxis": hidden,
+            "modebar": {"remove": ["sendChartToCloud", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "toImage"]},
             "annotations": [
                 {
                     "text": "Step times will appear here, one point per timed step.",
