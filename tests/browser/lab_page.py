@@ -101,6 +101,16 @@ class LabPage:
         )
         self.fail_on_error_output()
 
+    def execute(self, code: str) -> None:
+        """Run code in the kernel beside the notebook's cells."""
+        self.page.evaluate(
+            """async (code) => {
+                const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+                await kernel.requestExecute({ code, store_history: false }).done;
+            }""",
+            code,
+        )
+
     def wait_for_end(self, timeout_s: float) -> None:
         """Wait until no cell runs or waits."""
         deadline = time.monotonic() + timeout_s

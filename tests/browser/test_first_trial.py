@@ -84,6 +84,28 @@ def test_mistakes_are_explained_in_the_widget(lab: LabPage, first_trial: str) ->
     lab.screenshot(SCREENSHOTS / "explorer-notice.png")
 
 
+def test_a_killed_worker_is_a_failed_trial_with_its_log_and_the_next_works(lab: LabPage, first_trial: str) -> None:
+    lab.open(first_trial)
+    lab.run_cells(EXPLORER_CELLS)
+    explorer = ExplorerPage(lab)
+    explorer.choose("Cluster", "local-2")
+    explorer.choose_strategies("ps")
+    explorer.steps(5000)
+    explorer.click("Launch")
+    lab.until(lambda: explorer.points >= 1, "no point appeared", timeout_s=120)
+    lab.execute("import os, signal; os.kill(explorer.worker_pids[1], signal.SIGKILL)")
+    explorer.wait_for_status("Ended: 1 failed.")
+    failure = explorer.box.locator(".autosync-failure")
+    lab.until(lambda: failure.count() == 1, "the failure is not listed")
+    assert "ps failed in stage steps" in failure.inner_text()
+    if failure.locator("summary").count():
+        failure.locator("summary").click()
+    explorer.steps(3)
+    explorer.click("Launch")
+    explorer.wait_for_status("Ended: 1 measured.")
+    lab.screenshot(SCREENSHOTS / "explorer-failure.png", explorer.box)
+
+
 def test_a_saved_notebook_shows_its_figure_without_its_kernel(
     lab: LabPage, lab_server: LabServer, first_trial: str
 ) -> None:

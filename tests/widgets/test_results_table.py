@@ -54,7 +54,7 @@ def test_a_failure_says_stage_reason_and_exit_code_and_folds_its_log() -> None:
         ended(AR, status="failed", stage="steps", error="replica 1 exited", stderr_tail="line 1\nline 2", exit_code=9)
     )
     assert html.startswith("<details")
-    assert "failed in stage steps: replica 1 exited Exit code 9." in html
+    assert "failed in stage steps: replica 1 exited (exit code 9)" in html
     assert "<pre" in html
     assert "line 2" in html
     assert "<details" not in failure_html(ended(AR, status="failed", error="refused"))

@@ -134,7 +134,7 @@ def failure_html(trial: TrialState) -> str:
     stage = f" in stage {escape(trial.stage)}" if trial.stage else ""
     code = ""
     if trial.trial is not None and trial.trial.exit_code is not None:
-        code = f" Exit code {trial.trial.exit_code}."
+        code = f" (exit code {trial.trial.exit_code})"
     reason = f"<b>{escape(trial.request.label)}</b> failed{stage}: {escape(trial.error)}{code}"
     return log_html(reason, trial.stderr_tail, "autosync-failure")
 
