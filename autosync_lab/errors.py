@@ -1,7 +1,28 @@
 """Every error that AutoSync Lab raises on purpose, under one root."""
 
 import difflib
+import reprlib
 from collections.abc import Iterable
+
+MOST_VALID = 40
+"""Valid choices that a message lists; a model may have hundreds of variables."""
+
+
+class _ShortRepr(reprlib.Repr):
+    """Files are written by anyone: what they hold must not make a message of any length."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 2
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = 8
+        self.maxstring = self.maxother = 200
+
+    def repr_int(self, x: int, level: int) -> str:
+        # Python refuses to write integers of thousands of digits.
+        return super().repr_int(x, level) if x.bit_length() < 1000 else f"a number of {x.bit_length()} bits"
+
+
+_short = _ShortRepr()
 
 
 class AutoSyncLabError(Exception):
@@ -40,13 +61,21 @@ class InvalidInput(AutoSyncLabError, ValueError):
     def _text(self) -> str:
         text = f"{self.where}: {self.rule}" if self.where else self.rule
         if self.received is not None:
-            text += f" (received {self.received!r})"
+            text += f" (received {_short.repr(self.received)})"
         if self.valid is not None:
-            close = difflib.get_close_matches(str(self.received), self.valid, n=1)
+            # A scalar may be a misspelt choice; a whole document is none.
+            wrong = str(self.received)[:200] if isinstance(self.received, str | bool | float) else ""
+            close = difflib.get_close_matches(wrong, self.valid, n=1)
             if close:
                 text += f"; did you mean {close[0]!r}?"
-            text += f" Valid: {', '.join(self.valid)}." if self.valid else " There are no valid choices."
+            text += self._choices()
         return text
+
+    def _choices(self) -> str:
+        if not self.valid:
+            return " There are no valid choices."
+        more = len(self.valid) - MOST_VALID
+        return f" Valid: {', '.join(self.valid[:MOST_VALID])}{f' and {more} more' if more > 0 else ''}."
 
 
 class InvalidModel(InvalidInput):

@@ -7,6 +7,7 @@ from autosync_lab.cluster.spec import ClusterSpec
 
 if TYPE_CHECKING:
     from autosync_lab.model.spec import ModelSpec
+    from autosync_lab.model.variable import Variable
 
 NARROWEST_BYTES = 2
 """Bytes of one element in the narrowest wire format that a compressor makes (fp16, bf16)."""
@@ -15,55 +16,64 @@ NARROWEST_BYTES = 2
 def bandwidth_bound(model: "ModelSpec", cluster: ClusterSpec, *, lossless: bool = True) -> float:
     """Least seconds that the links need for one synchronous step, were bandwidth all that counts.
 
-    Let n nodes have replicas and M be the bytes of one replica's gradient (only touched rows of sparse variables, without
-    their indices). Let c_i be the smaller of node i's two bandwidths. A parameter server makes its node send as much as
-    it receives: where node i owns the share x_i of M, with every transfer done once per node (local replication),
+    Let n nodes have replicas and M be the bytes of one replica's gradient (only touched rows of sparse variables,
+    without their indices). Let c_i be the smaller of node i's two bandwidths. A parameter server makes its node send
+    as much as it receives: where node i owns the share x_i of M, with every transfer done once per node (local
+    replication),
 
     - a node with replicas sends its gradient of what others own, M (1 - x_i), and gives what it owns to the n - 1 other
       nodes with replicas, (n - 1) M x_i: together M (1 + (n - 2) x_i);
     - a CPU-only server sends n M x_i.
 
     So with s = T / M the step takes T only if x_i <= (c_i s - 1) / (n - 2) on nodes with replicas, which also says
-    T >= M / c_i, and x_i <= c_i s / n on servers; and never x_i > 1. The shares sum to 1, so the bound is the least T for
-    which these caps sum to at least 1. Without the caps at 1 that is
+    T >= M / c_i, and x_i <= c_i s / n on servers; and never x_i > 1. The shares sum to 1, so the bound is the least T
+    for which these caps sum to at least 1. Without the caps at 1 that is
 
         T = max( M / min c_w,  2 n (n - 1) M / ( n sum c_w + (n - 2) sum c_s ) ),
 
     sums over nodes with replicas (w) and servers (s): with equal links and k servers, BytePS's optimum
-    2 n (n - 1) M / ((n^2 + k n - 2 k) B) (Jiang et al., OSDI 2020). A ring all-reduce sends 2 (R - 1) / R M over every
-    link, R >= n replicas, which is never less than PS with equal shares 1/n, 2 (n - 1) / n M: mixing it in gains nothing.
-    An all-gather of rows sends (n - 1) M, no less either.
+    2 n (n - 1) M / ((n^2 + k n - 2 k) B) (Jiang et al., OSDI 2020). A ring all-reduce over R >= n replicas sends
+    2 (R - 1) / R M, a hierarchical one 2 (n - 1) / n M, over every link of a node with replicas: never less than PS
+    with equal shares 1 / n, so mixing it in gains nothing. An all-gather of rows sends (n - 1) M, no less either.
+
+    With compressors, an all-reduce may carry the fraction h <= 1/2 of a wide, dense variable's bytes, while servers
+    push and pull all of them. It then sends 2 (n - 1) / n h < 1 times those bytes over each link of a node with
+    replicas and none elsewhere, where PS sends at least all of them: it is best whatever the links are, so its bytes A
+    come off those links first (c_i T - A in place of c_i T) and M is what remains. A sparse variable of m touched
+    and w whole bytes may be pulled as rows or all-reduced whole; the bound takes the all-reduce if it sends at most m,
+    and else counts min(m, h w) bytes of PS, which is below both.
 
     Parameters
     ----------
     model : ModelSpec
     cluster : ClusterSpec
     lossless : bool
-        False: gradients may be narrowed to two bytes per element where they are all-reduced; a server's pushes and
-        pulls are not.
+        False: compressors are allowed.
 
     Returns
     -------
     float
         Seconds; 0 for one node, or where links are unlimited.
     """
-    full = wire_nbytes(model)
-    bound = _least_time(full, cluster)
+    n = len(cluster.worker_nodes)
+    if n == 1:
+        return 0.0
     if lossless:
-        return bound
-    # With compressors, what is narrowed is all-reduced; half the bytes through servers is a bound below both.
-    return _least_time(wire_nbytes(model, narrowest=True), cluster)
-
-
-def wire_nbytes(model: "ModelSpec", *, narrowest: bool = False) -> float:
-    """Bytes of one replica's gradient on the wire: the smaller of touched rows and the whole, per variable."""
-    total = 0.0
+        return _least_time(wire_nbytes(model), 0.0, cluster)
+    served = reduced = 0.0
     for variable in model.variables:
-        nbytes = min(variable.gradient_nbytes, float(variable.nbytes))
-        if narrowest:
-            nbytes *= min(1.0, NARROWEST_BYTES * variable.size / variable.nbytes)
-        total += nbytes
-    return total
+        narrow = variable.nbytes * _narrowing(variable)
+        around = 2 * (n - 1) / n * narrow
+        if around <= variable.gradient_nbytes:
+            reduced += around
+        else:
+            served += min(variable.gradient_nbytes, narrow)
+    return _least_time(served, reduced, cluster)
+
+
+def wire_nbytes(model: "ModelSpec") -> float:
+    """Bytes of one replica's gradient: whole dense variables, and the touched rows of sparse ones."""
+    return sum(v.gradient_nbytes for v in model.variables)
 
 
 def server_shares(cluster: ClusterSpec) -> tuple[float, ...]:
@@ -71,43 +81,50 @@ def server_shares(cluster: ClusterSpec) -> tuple[float, ...]:
 
     Where several choices reach it, each node gets the same fraction of what it could take.
     """
-    time = _least_time(1.0, cluster)
+    if len(cluster.worker_nodes) == 1:
+        # The only node with replicas needs no link to serve itself.
+        return tuple(1.0 if node.replicas else 0.0 for node in cluster.nodes)
+    time = _least_time(1.0, 0.0, cluster)
     if time == 0.0 or math.isinf(time):
         return tuple(1.0 / len(cluster.nodes) for _ in cluster.nodes)
-    most = _caps(time, 1.0, cluster)
+    most = _caps(time, 1.0, 0.0, cluster)
     return tuple(x / sum(most) for x in most)
 
 
-def _caps(time: float, nbytes: float, cluster: ClusterSpec) -> list[float]:
-    """The largest share of each node with which a step can take `time`."""
-    n = sum(1 for node in cluster.nodes if node.replicas)
+def _narrowing(variable: "Variable") -> float:
+    """The fraction of a variable's bytes that travels in the narrowest wire format."""
+    return min(1.0, NARROWEST_BYTES * variable.size / variable.nbytes)
+
+
+def _caps(time: float, served: float, reduced: float, cluster: ClusterSpec) -> list[float]:
+    """The largest share of `served` bytes that each node could own if a step takes `time`."""
+    n = len(cluster.worker_nodes)
     shares = []
     for node in cluster.nodes:
-        could = min(node.up_bytes_per_s, node.down_bytes_per_s) * time / nbytes
+        could = min(node.up_bytes_per_s, node.down_bytes_per_s) * time
         if not node.replicas:
-            share = could / n
+            share = could / served / n
         elif n > 2:
-            share = (could - 1) / (n - 2)
+            share = ((could - reduced) / served - 1) / (n - 2)
         else:
             share = 1.0
         shares.append(min(1.0, max(0.0, share)))
     return shares
 
 
-def _least_time(nbytes: float, cluster: ClusterSpec) -> float:
+def _least_time(served: float, reduced: float, cluster: ClusterSpec) -> float:
+    """Least time in which two or more nodes with replicas pass `reduced` bytes on and have `served` ones served."""
     workers = [min(n.up_bytes_per_s, n.down_bytes_per_s) for n in cluster.nodes if n.replicas]
     servers = [min(n.up_bytes_per_s, n.down_bytes_per_s) for n in cluster.nodes if not n.replicas]
     n = len(workers)
-    if n == 1 or nbytes == 0:
-        return 0.0
-    least = nbytes / min(workers)
-    if least == 0.0 or sum(_caps(least, nbytes, cluster)) >= 1.0:
+    least = (reduced + served) / min(workers)
+    if least == 0.0 or served == 0.0 or sum(_caps(least, served, reduced, cluster)) >= 1.0:
         return least
     # The sum of caps is increasing and piecewise linear in time: find the piece where it reaches 1.
-    breaks = {nbytes / c for c in workers} | {nbytes * (n - 1) / c for c in workers} | {nbytes * n / c for c in servers}
+    breaks = {(reduced + served * k) / c for c in workers for k in (1, n - 1)} | {served * n / c for c in servers}
     low = least
     for high in sorted(b for b in breaks if b > least):
-        below, above = sum(_caps(low, nbytes, cluster)), sum(_caps(high, nbytes, cluster))
+        below, above = (sum(_caps(time, served, reduced, cluster)) for time in (low, high))
         if above >= 1.0:
             return low + (high - low) * (1.0 - below) / (above - below)
         low = high

@@ -6,6 +6,7 @@ from pathlib import Path
 from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.cluster.yaml_file import parse_cluster, read_cluster
 from autosync_lab.errors import InvalidCluster
+from autosync_lab.text_file import is_file_name
 
 
 def cluster_names() -> tuple[str, ...]:
@@ -29,10 +30,8 @@ def load_cluster(name: str | Path) -> ClusterSpec:
     """
     text = str(name)
     if text in cluster_names():
-        return parse_cluster(
-            (resources.files("autosync_lab.cluster") / "presets" / f"{text}.yml").read_text(), where=text, name=text
-        )
-    looks_like_file = isinstance(name, Path) or "/" in text or text.endswith((".yml", ".yaml")) or Path(text).exists()
-    if not looks_like_file:
+        file = resources.files("autosync_lab.cluster") / "presets" / f"{text}.yml"
+        return parse_cluster(file.read_text(encoding="utf-8"), where=text, name=text)
+    if not (isinstance(name, Path) or is_file_name(text, (".yml", ".yaml"))):
         raise InvalidCluster("no preset and no file has this name", received=text, valid=cluster_names())
     return read_cluster(Path(name))

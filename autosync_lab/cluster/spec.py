@@ -1,7 +1,8 @@
 """`ClusterSpec`: nodes with their links, and how processes are started on them."""
 
 import math
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +10,17 @@ from autosync_lab.content_hash import content_hash
 from autosync_lab.errors import InvalidCluster
 
 LAUNCHERS = ("local", "emulated", "ssh", "mpi", "slurm", "ray", "virtual")
+
+LAUNCHER_OPTIONS: dict[str, tuple[str, ...]] = {"emulated": ("queue_bytes", "congestion_control")}
+"""Options of each launcher that has some."""
+
+CONGESTION_CONTROLS = ("reno", "cubic", "bbr")
+
+MAX_REPLICAS = 1024
+"""Replicas of one node. More is a slip of the pen, and each is a process."""
+
+_HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_:.%-]*")
+"""Names and addresses of hosts. They end up in hosts files and in command lines, so no blank, and no dash in front."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +30,7 @@ class Node:
     Parameters
     ----------
     name : str
-        Unique in its cluster; the host's address where it has one.
+        Unique in its cluster; the host's address where it has one. Letters, digits and `_ : . % -`.
     replicas : int
         Worker processes on this node; 0 for a CPU-only server node that only owns parameter-server shards.
     up_gbps, down_gbps : float
@@ -50,8 +62,12 @@ class Node:
         where = f"node {self.name!r}"
         if not self.name:
             raise InvalidCluster("a node needs a name", received=self.name)
-        if self.replicas < 0:
-            raise InvalidCluster("a node has 0 or more replicas", where=where, received=self.replicas)
+        if not _HOST.fullmatch(self.name):
+            raise InvalidCluster(
+                "a node's name is that of a host, or its address: letters, digits and _ : . % -", received=self.name
+            )
+        if not 0 <= self.replicas <= MAX_REPLICAS:
+            raise InvalidCluster(f"a node has 0 to {MAX_REPLICAS} replicas", where=where, received=self.replicas)
         for way in ("up_gbps", "down_gbps"):
             if not getattr(self, way) > 0:
                 raise InvalidCluster(f"{way} is above 0", where=where, received=getattr(self, way))
@@ -93,11 +109,11 @@ class ClusterSpec:
     ----------
     name : str
     nodes : tuple of Node
-        In the order of their ranks.
+        In the order of their ranks. If none is the chief, the first one becomes it.
     launcher : str
         One of `LAUNCHERS`.
     launcher_options : dict
-        Options of that launcher.
+        Options of that launcher: `LAUNCHER_OPTIONS`.
     ssh : dict of str to dict
         ssh groups by name: username, port, key_file, python_venv, shared_envs.
 
@@ -116,10 +132,13 @@ class ClusterSpec:
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", tuple(self.nodes))
         where = f"cluster {self.name!r}"
+        if not self.name:
+            raise InvalidCluster("a cluster needs a name", received=self.name)
         if not self.nodes:
             raise InvalidCluster("a cluster has at least one node", where=where)
         if self.launcher not in LAUNCHERS:
             raise InvalidCluster("unknown launcher", where=where, received=self.launcher, valid=LAUNCHERS)
+        _check_options(self.launcher_options, self.launcher, where)
         seen: set[str] = set()
         for node in self.nodes:
             if node.name in seen:
@@ -133,6 +152,8 @@ class ClusterSpec:
             raise InvalidCluster("at least one node has a replica", where=where)
         if sum(n.chief for n in self.nodes) > 1:
             raise InvalidCluster("one node is the chief", where=where, received=[n.name for n in self.nodes if n.chief])
+        if not any(n.chief for n in self.nodes):
+            object.__setattr__(self, "nodes", (replace(self.nodes[0], chief=True), *self.nodes[1:]))
 
     @cached_property
     def replica_nodes(self) -> tuple[int, ...]:
@@ -177,3 +198,19 @@ class ClusterSpec:
 
     def __hash__(self) -> int:
         return hash(self.hash)
+
+
+def _check_options(options: Any, launcher: str, where: str) -> None:
+    at = f"{where}: options"
+    if not isinstance(options, dict):
+        raise InvalidCluster("the options of a launcher are a map", where=at, received=options)
+    known = LAUNCHER_OPTIONS.get(launcher, ())
+    for name in options:
+        if name not in known:
+            raise InvalidCluster(f"unknown option of the launcher {launcher!r}", where=at, received=name, valid=known)
+    queue = options.get("queue_bytes", 1)
+    if isinstance(queue, bool) or not isinstance(queue, int) or queue < 1:
+        raise InvalidCluster("`queue_bytes` is a whole number above 0", where=at, received=queue)
+    control = options.get("congestion_control", CONGESTION_CONTROLS[0])
+    if control not in CONGESTION_CONTROLS:
+        raise InvalidCluster("unknown congestion control", where=at, received=control, valid=CONGESTION_CONTROLS)

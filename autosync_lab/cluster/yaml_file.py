@@ -1,6 +1,6 @@
 """Cluster files: YAML, a superset of AutoDist's resource spec.
 
-A file has `nodes`, and may have `name`, `launcher`, `options` and `ssh`. A node has `address` (or `name`), and may have
+A file has `nodes`, and may have `name`, `launcher`, `options` and `ssh`. A node has `address` or `name`, and may have
 `replicas`, `gpus`, `cpus`, `chief`, `ssh_config`, `network_bandwidth` (Gbit/s, both ways), `up_gbps`, `down_gbps`,
 `latency_s`, `memory_gib`. As in AutoDist, replicas are the node's GPUs, or its listed CPUs where it has none, and a
 link whose bandwidth is not given has 1 Gbit/s; `replicas` and `.inf` say otherwise.
@@ -8,7 +8,9 @@ link whose bandwidth is not given has 1 Gbit/s; `replicas` and `.inf` say otherw
 
 import ipaddress
 import math
-from dataclasses import replace
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import yaml
 
 from autosync_lab.cluster.spec import LAUNCHERS, ClusterSpec, Node
 from autosync_lab.errors import InvalidCluster
+from autosync_lab.text_file import read_text_file
 
 MAX_FILE_BYTES = 1 << 20
 DEFAULT_GBPS = 1.0
@@ -37,24 +40,12 @@ NODE_FIELDS = (
     "memory_gib",
 )
 SSH_FIELDS = ("username", "port", "key_file", "python_venv", "shared_envs")
-OPTION_FIELDS: dict[str, tuple[str, ...]] = {
-    "emulated": ("queue_bytes", "congestion_control"),
-}
-CONGESTION_CONTROLS = ("reno", "cubic", "bbr")
 
 
 def read_cluster(path: Path) -> ClusterSpec:
     """Read a cluster file; `InvalidCluster` says what is wrong with it."""
-    where = str(path)
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise InvalidCluster("a cluster file is at most 1 MiB", where=where, received=path.stat().st_size)
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise InvalidCluster("this is no text file", where=where) from None
-    except OSError as error:
-        raise InvalidCluster(f"cannot be read: {error.strerror}", where=where) from None
-    return parse_cluster(text, where=where, name=path.stem)
+    text = read_text_file(path, MAX_FILE_BYTES, "a cluster file", InvalidCluster)
+    return parse_cluster(text, where=str(path), name=path.stem)
 
 
 def parse_cluster(text: str, *, where: str, name: str) -> ClusterSpec:
@@ -67,12 +58,7 @@ def parse_cluster(text: str, *, where: str, name: str) -> ClusterSpec:
     name : str
         The cluster's name if the text gives none.
     """
-    try:
-        document = yaml.load(text, Loader=_UniqueKeys)
-    except yaml.YAMLError as error:
-        raise InvalidCluster(f"this is no YAML: {_one_line(error)}", where=where) from None
-    except RecursionError:
-        raise InvalidCluster("this YAML is nested too deeply", where=where) from None
+    document = _load(text, where)
     if not isinstance(document, dict):
         raise InvalidCluster("a cluster file is a map with `nodes`", where=where, received=document)
     _known(document, TOP_FIELDS, where)
@@ -87,15 +73,13 @@ def parse_cluster(text: str, *, where: str, name: str) -> ClusterSpec:
     launcher = launcher or ("ssh" if len(entries) > 1 else "local")
     remote = launcher == "ssh" and len(entries) > 1
     nodes = tuple(_node(entry, where, ssh, number, remote) for number, entry in enumerate(entries, start=1))
-    nodes = _with_chief(nodes, remote, where)
+    if remote and not any(n.chief for n in nodes):
+        raise InvalidCluster("one node of a cluster of several is the chief: give it `chief: true`", where=where)
     title = document.get("name", name)
     if not isinstance(title, str):
         raise InvalidCluster("`name` is text", where=where, received=title)
-    options = _options(document.get("options", {}), launcher, where)
-    try:
-        return ClusterSpec(title, nodes, launcher, options, ssh)
-    except InvalidCluster as error:
-        raise InvalidCluster(str(error), where=where) from None
+    with _located(where):
+        return ClusterSpec(title, nodes, launcher, document.get("options", {}), ssh)
 
 
 def dump_cluster(cluster: ClusterSpec) -> str:
@@ -130,15 +114,46 @@ class _UniqueKeys(yaml.SafeLoader):
     """SafeLoader that refuses a key given twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        if not isinstance(node, yaml.MappingNode):
+            # A tag that says map before what is none; YAML's own constructor explains it.
+            return super().construct_mapping(node, deep)
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key.value, str):
+                raise yaml.constructor.ConstructorError(None, None, "a key is text", key.start_mark)
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key.value!r} is given twice", key.start_mark
                 )
-            if isinstance(key.value, str):
-                seen.add(key.value)
+            seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            # What Python's conversions raise for a value that its tag, or its look, does not fit: 2001-99-99.
+            kind = node.tag.rpartition(":")[2]
+            raise yaml.constructor.ConstructorError(None, None, f"this is no {kind}", node.start_mark) from None
+
+
+def _load(text: str, where: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_UniqueKeys)
+    except yaml.YAMLError as error:
+        raise InvalidCluster(f"this is no YAML: {_one_line(error)}", where=where) from None
+    except RecursionError:
+        raise InvalidCluster("this YAML is nested too deeply", where=where) from None
+
+
+@contextmanager
+def _located(where: str) -> Iterator[None]:
+    """Errors about nodes and clusters also say what was being read."""
+    try:
+        yield
+    except InvalidCluster as error:
+        at = f"{where}: {error.where}" if error.where else where
+        raise InvalidCluster(error.rule, where=at, received=error.received, valid=error.valid) from None
 
 
 def _one_line(error: Exception) -> str:
@@ -165,8 +180,12 @@ def _ssh(document: Any, where: str) -> dict[str, dict[str, Any]]:
         port = group.get("port", 22)
         if isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 65536:
             raise InvalidCluster("`port` is a number from 1 to 65535", where=at, received=port)
-        if not isinstance(group.get("shared_envs", {}), dict):
-            raise InvalidCluster("`shared_envs` is a map", where=at, received=group["shared_envs"])
+        variables = group.get("shared_envs", {})
+        if not isinstance(variables, dict):
+            raise InvalidCluster("`shared_envs` is a map", where=at, received=variables)
+        for key, value in variables.items():
+            if not isinstance(key, str) or not isinstance(value, str | int | float):
+                raise InvalidCluster("`shared_envs` maps names to texts or numbers", where=at, received={key: value})
     return {name: dict(group) for name, group in document.items()}
 
 
@@ -175,7 +194,11 @@ def _node(entry: Any, where: str, ssh: dict[str, dict[str, Any]], number: int, r
         raise InvalidCluster("a node is a map", where=f"{where}: node {number}", received=entry)
     name = entry.get("name", entry.get("address"))
     if not isinstance(name, str) or not name:
-        raise InvalidCluster("a node has an `address`", where=f"{where}: node {number}", received=name)
+        raise InvalidCluster("a node has an `address`, which is text", where=f"{where}: node {number}", received=name)
+    if "name" in entry and "address" in entry:
+        raise InvalidCluster(
+            "a node has an `address` or a `name`, not both", where=f"{where}: node {number}", received=name
+        )
     at = f"{where}: node {name!r}"
     if remote and _is_loopback(name):
         raise InvalidCluster(
@@ -193,20 +216,23 @@ def _node(entry: Any, where: str, ssh: dict[str, dict[str, Any]], number: int, r
     if not isinstance(chief, bool):
         raise InvalidCluster("`chief` is true or false", where=at, received=chief)
     group = entry.get("ssh_config")
-    if group is not None and group not in ssh:
+    if group is not None and group not in tuple(ssh):
         raise InvalidCluster("unknown ssh group", where=at, received=group, valid=sorted(ssh))
     memory = _number(entry, "memory_gib", math.inf, at)
-    return Node(
-        name=name,
-        replicas=replicas,
-        up_gbps=_number(entry, "up_gbps", both, at),
-        down_gbps=_number(entry, "down_gbps", both, at),
-        latency_s=_number(entry, "latency_s", 0.0, at, least=0.0),
-        gpus=gpus,
-        chief=chief,
-        ssh=group,
-        memory_gib=None if math.isinf(memory) else memory,
-    )
+    up_gbps, down_gbps = (_number(entry, way, both, at) for way in ("up_gbps", "down_gbps"))
+    latency_s = _number(entry, "latency_s", 0.0, at, least=0.0)
+    with _located(f"{where}: node {number}"):
+        return Node(
+            name=name,
+            replicas=replicas,
+            up_gbps=up_gbps,
+            down_gbps=down_gbps,
+            latency_s=latency_s,
+            gpus=gpus,
+            chief=chief,
+            ssh=group,
+            memory_gib=None if math.isinf(memory) else memory,
+        )
 
 
 def _indices(value: Any, field: str, where: str) -> tuple[int, ...]:
@@ -219,8 +245,10 @@ def _indices(value: Any, field: str, where: str) -> tuple[int, ...]:
 
 def _number(entry: dict[str, Any], field: str, default: float, where: str, least: float | None = None) -> float:
     value = entry.get(field, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise InvalidCluster(f"`{field}` is a number", where=where, received=value)
+    if value > sys.float_info.max and value != math.inf:
+        raise InvalidCluster(f"`{field}` is too large a number; `.inf` is no limit", where=where, received=value)
     if (value <= 0) if least is None else not least <= value < math.inf:
         raise InvalidCluster(
             f"`{field}` is {'above 0' if least is None else 'a finite number, 0 or more'}", where=where, received=value
@@ -228,30 +256,8 @@ def _number(entry: dict[str, Any], field: str, default: float, where: str, least
     return float(value)
 
 
-def _with_chief(nodes: tuple[Node, ...], remote: bool, where: str) -> tuple[Node, ...]:
-    if any(n.chief for n in nodes):
-        return nodes
-    if remote:
-        raise InvalidCluster("one node of a cluster of several is the chief: give it `chief: true`", where=where)
-    return (replace(nodes[0], chief=True), *nodes[1:])
-
-
 def _is_loopback(name: str) -> bool:
     try:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
-        return name == "localhost"
-
-
-def _options(document: Any, launcher: str, where: str) -> dict[str, Any]:
-    if not isinstance(document, dict):
-        raise InvalidCluster("`options` is a map", where=where, received=document)
-    at = f"{where}: options"
-    _known(document, OPTION_FIELDS.get(launcher, ()), at)
-    queue = document.get("queue_bytes", 1)
-    if isinstance(queue, bool) or not isinstance(queue, int) or queue < 1:
-        raise InvalidCluster("`queue_bytes` is a whole number above 0", where=at, received=queue)
-    control = document.get("congestion_control", CONGESTION_CONTROLS[0])
-    if control not in CONGESTION_CONTROLS:
-        raise InvalidCluster("unknown congestion control", where=at, received=control, valid=CONGESTION_CONTROLS)
-    return dict(document)
+        return name.casefold() in ("localhost", "ip6-localhost")

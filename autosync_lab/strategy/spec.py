@@ -1,6 +1,8 @@
 """A synchronization strategy: one synchronizer per shard of every trainable variable, plus graph-wide settings."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -138,10 +140,11 @@ class Strategy:
             raise InvalidStrategy(
                 "a staleness bound is 0 or more, for asynchronous strategies", received=self.staleness
             )
-        names = [v.variable for v in self.variables]
-        for name in names:
-            if names.count(name) > 1:
-                raise InvalidStrategy("a variable has one entry", received=name)
+        seen: set[str] = set()
+        for entry in self.variables:
+            if entry.variable in seen:
+                raise InvalidStrategy("a variable has one entry", received=entry.variable)
+            seen.add(entry.variable)
 
     @cached_property
     def id(self) -> str:
@@ -178,10 +181,16 @@ class Strategy:
 
     @classmethod
     def loads(cls, text: str, *, where: str | None = None) -> "Strategy":
-        """Inverse of `dumps`."""
+        """Inverse of `dumps`.
+
+        Raises
+        ------
+        InvalidStrategy
+            If it is no JSON, or as `from_json` does.
+        """
         try:
             document = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidStrategy(f"this is no JSON: {error}", where=where) from None
         return cls.from_json(document, where=where)
 
@@ -209,13 +218,13 @@ class Strategy:
                 raise InvalidStrategy(f"the field {required!r} is missing", where=where)
         if not isinstance(document["variables"], list):
             raise InvalidStrategy("'variables' is a list", where=where, received=document["variables"])
-        return cls(
-            variables=tuple(_variable_from_json(v, where) for v in document["variables"]),
-            replicas=_integer(document, "replicas", where),
-            synchronous=bool(document.get("synchronous", True)),
-            staleness=document.get("staleness"),
-            push_credit=_integer(document, "push_credit", where) if "push_credit" in document else 0,
-        )
+        variables = tuple(_variable_from_json(v, where) for v in document["variables"])
+        replicas = _integer(document, "replicas", where)
+        synchronous = _boolean(document, "synchronous", True, where)
+        staleness = _integer(document, "staleness", where) if document.get("staleness") is not None else None
+        push_credit = _integer(document, "push_credit", where) if "push_credit" in document else 0
+        with _located(where):
+            return cls(variables, replicas, synchronous, staleness, push_credit)
 
 
 def _variable_to_json(entry: VariableStrategy) -> dict[str, Any]:
@@ -237,7 +246,9 @@ def _variable_from_json(document: Any, where: str | None) -> VariableStrategy:
     if not isinstance(shards, list):
         raise InvalidStrategy("'shards' is a list", where=where, received=shards)
     axis = _integer(document, "axis", where) if document.get("axis") is not None else None
-    return VariableStrategy(document["variable"], tuple(_shard_from_json(s, where) for s in shards), axis)
+    synchronizers = tuple(_shard_from_json(s, where) for s in shards)
+    with _located(where):
+        return VariableStrategy(document["variable"], synchronizers, axis)
 
 
 def _shard_from_json(document: Any, where: str) -> Synchronizer:
@@ -247,13 +258,22 @@ def _shard_from_json(document: Any, where: str) -> Synchronizer:
         _only(document, {"ps", "local_replication"}, where)
         if not isinstance(document["ps"], str):
             raise InvalidStrategy("'ps' is the name of a node", where=where, received=document["ps"])
-        return ParameterServer(document["ps"], bool(document.get("local_replication", False)))
+        return ParameterServer(document["ps"], _boolean(document, "local_replication", False, where))
     _only(document, {"ar", "compressor", "sparse_as"}, where)
     group = _integer(document, "ar", where) if document["ar"] is not None else None
-    try:
+    with _located(where):
         return AllReduce(group, document.get("compressor", "none"), document.get("sparse_as", "gather"))
+
+
+@contextmanager
+def _located(where: str | None) -> Iterator[None]:
+    """Errors of what is being built say where in a file it stands."""
+    try:
+        yield
     except InvalidStrategy as error:
-        raise InvalidStrategy(error.rule, where=where, received=error.received, valid=error.valid) from None
+        raise InvalidStrategy(
+            error.rule, where=where or error.where, received=error.received, valid=error.valid
+        ) from None
 
 
 def _only(document: dict[str, Any], known: set[str], where: str | None) -> None:
@@ -266,4 +286,11 @@ def _integer(document: dict[str, Any], field_name: str, where: str | None) -> in
     value = document[field_name]
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidStrategy(f"{field_name!r} is a whole number", where=where, received=value)
+    return value
+
+
+def _boolean(document: dict[str, Any], field_name: str, default: bool, where: str | None) -> bool:
+    value = document.get(field_name, default)
+    if not isinstance(value, bool):
+        raise InvalidStrategy(f"{field_name!r} is true or false", where=where, received=value)
     return value

@@ -21,8 +21,9 @@ Matrix = npt.NDArray[np.float64]
 def traffic_matrix(model: ModelSpec, cluster: ClusterSpec, strategy: Strategy) -> Matrix:
     """Bytes per step from node i to node j, shape [nodes, nodes].
 
-    - PS: every replica (with local replication: every node) pushes the shard's gradient to its node and pulls the shard.
-      Of a sparse variable only touched rows travel; pushed rows carry an index each, and a pull sends the indices first.
+    - PS: every replica (with local replication: every node) pushes the shard's gradient to its node and pulls the
+      shard. Of a sparse variable only touched rows travel; pushed rows carry an index each, and a pull sends the
+      indices first.
     - All-reduce: a ring over replicas in rank order; each sends 2 (R - 1) / R of the bytes to the next.
     - All-gather of rows: a ring; each replica passes on the rows and indices of all replicas but the next one's.
 

@@ -80,6 +80,7 @@ def _check_partition(variable: Variable, entry: VariableStrategy) -> None:
             "a sparse variable's gradient is rows, so it is partitioned on axis 0 only",
             where=where,
             received=entry.axis,
+            valid=("0",),
         )
     if len(entry.shards) > variable.shape[entry.axis]:
         raise InvalidStrategy(

@@ -1,6 +1,9 @@
 """Cluster files: AutoDist's resource specs and our own; each mistake is one clear error."""
 
 import math
+import string
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,64 @@ from autosync_lab.cluster import ClusterSpec, Node, cluster_names, dump_cluster,
 from autosync_lab.cluster.yaml_file import parse_cluster
 
 SPECS = Path(__file__).parents[1] / "data" / "resource_specs"
+LETTERS = string.ascii_letters
+PIECES = (
+    "nodes: ",
+    "name: ",
+    "ssh: ",
+    "options: ",
+    "launcher: ",
+    "address: ",
+    "replicas: ",
+    "gpus: ",
+    "latency_s: ",
+    "<<: ",
+    "[",
+    "]",
+    "{",
+    "}",
+    ", ",
+    "\n",
+    "  ",
+    "- ",
+    "? ",
+    ": ",
+    "&a ",
+    "*a",
+    "!!set ",
+    "!!omap ",
+    "!!pairs ",
+    "!!binary ",
+    "!!timestamp ",
+    "!!int ",
+    "!!float ",
+    "!!bool ",
+    "!!null ",
+    "!!str ",
+    "!!map ",
+    "!!seq ",
+    "!x ",
+    "a",
+    "b",
+    "0",
+    "1",
+    "-1",
+    "1.5",
+    ".nan",
+    ".inf",
+    "true",
+    "null",
+    "2001-99-99",
+    "'",
+    '"',
+    "|",
+    "%",
+    "\t",
+    "emulated",
+    "ssh",
+    "local",
+)
+"""What YAML and cluster files are made of."""
 
 
 def summary(name: str) -> list[tuple[str, int, float, bool]]:
@@ -77,6 +138,24 @@ def test_bad_resource_specs_give_one_clear_error(name: str, words: tuple[str, ..
         ("nodes: [unclosed", "no YAML"),
         ("!!python/object/apply:os.system ['true']", "no YAML"),
         ("[" * 5000, "YAML"),
+        ("? [a, b]\n: 3\nnodes: [{address: a}]", "a key is text"),
+        ("nodes: [{address: a, ssh_config: [x]}]", "unknown ssh group"),
+        (f"nodes: [{{address: a, network_bandwidth: 1{'0' * 400}}}]", "too large a number"),
+        (f"nodes: [{{address: a, network_bandwidth: 1{'0' * 5000}}}]", "this is no int"),
+        ("nodes: [{address: a}]\nname: 2001-99-99", "this is no timestamp"),
+        ("nodes: [{address: a, latency_s: !!float abc}]", "this is no float"),
+        ("nodes: [{address: a, chief: !!bool x}]", "this is no bool"),
+        ("nodes: [{address: a, replicas: !!int ''}]", "line 1"),
+        ("nodes: [{address: a, replicas: 1000000000}]", "1024 replicas"),
+        (f"nodes: [{{address: a, replicas: 0x1{'F' * 5000}}}]", "a number of 20001 bits"),
+        ("nodes: [{address: 192.0.2.1, name: b}]", "not both"),
+        ("nodes: [{address: -oProxyCommand=reboot}]", "name is that of a host"),
+        ('nodes: [{address: "a\\n192.0.2.9 b"}]', "name is that of a host"),
+        ("nodes: [{address: LOCALHOST, chief: true}, {address: b}]", "loopback"),
+        ("nodes: [{address: a}]\nname: ''", "needs a name"),
+        ("nodes: [{address: a}]\noptions: {queue_bytes: 9}", "unknown option of the launcher 'local'"),
+        ("nodes: [{address: a}]\noptions: 3", "are a map"),
+        ("nodes: [{address: a}]\nssh: {g: {shared_envs: {A: [1]}}}", "maps names to texts"),
     ],
 )
 def test_each_mistake_has_its_message(text: str, words: str) -> None:
@@ -92,18 +171,59 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     huge = tmp_path / "huge.yml"
     huge.write_bytes(b"# " + b"x" * (1 << 20))
     for path, words in (
-        (tmp_path, "cannot be read"),
-        (tmp_path / "no.yml", "cannot be read"),
-        (binary, "text"),
-        (huge, "1 MiB"),
+        (tmp_path, "this is a folder"),
+        (tmp_path / "no.yml", "cannot be read: No such file"),
+        (tmp_path / ("x" * 300), "cannot be read"),
+        (Path("nul\0byte.yml"), "no path"),
+        (Path("/dev/zero"), "at most 1048576 bytes"),
+        (binary, "text in UTF-8"),
+        (huge, "at most 1048576 bytes"),
     ):
         with pytest.raises(asl.InvalidInput, match=words):
             load_cluster(path)
 
 
+@given(st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_no_text_makes_anything_but_a_cluster_or_a_clear_error(text: str) -> None:
+    message = ""
+    try:
+        cluster = parse_cluster(text, where="file.yml", name="x")
+    except asl.InvalidInput as error:
+        message = str(error)
+    else:
+        assert cluster.replicas
+    assert message.startswith("file.yml: " if message else "")
+    assert len(message) < 2000
+
+
+def test_a_message_stays_short_whatever_the_file_holds() -> None:
+    doubling = "- &a [x, x]\n" + "".join(f"- &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS))
+    for text in (doubling, "x" * 500_000, f"nodes: [{{address: a, {'g' * 1000}: 1}}]"):
+        with pytest.raises(asl.InvalidInput) as caught:
+            parse_cluster(text, where="file.yml", name="x")
+        assert len(str(caught.value)) < 2000
+
+
 def test_an_unknown_name_suggests_a_preset() -> None:
     with pytest.raises(asl.InvalidInput, match="did you mean 'emulated-4'"):
         load_cluster("emulated4")
+    for name in ("", ".", "x" * 5000, "a\0b"):
+        with pytest.raises(asl.InvalidInput, match="no preset and no file has this name"):
+            load_cluster(name)
+
+
+def test_a_file_s_errors_name_the_file_the_node_and_the_choices() -> None:
+    text = "nodes: [{address: a}, {address: b, replicas: 2000}]\nlauncher: emulated"
+    with pytest.raises(asl.InvalidInput) as caught:
+        parse_cluster(text, where="file.yml", name="x")
+    assert caught.value.where == "file.yml: node 2: node 'b'"
+    assert caught.value.received == 2000
+
+
+def test_the_first_node_leads_where_none_says_it_does() -> None:
+    nodes = (Node("a"), Node("b"))
+    assert [n.chief for n in ClusterSpec("c", nodes).nodes] == [True, False]
+    assert ClusterSpec("c", nodes) == ClusterSpec("c", (Node("a", chief=True), Node("b")))
 
 
 @pytest.mark.parametrize("name", cluster_names())
@@ -132,7 +252,7 @@ def test_the_presets_are_those_that_people_are_told_of() -> None:
     assert len({n.up_gbps for n in load_cluster("emulated-hetero-4").nodes}) == 2
 
 
-names = st.text("abcdefgh-123", min_size=1, max_size=8)
+names = st.from_regex(r"[a-h1-3][a-h1-3.-]{0,8}", fullmatch=True)
 positive = st.floats(1e-3, 1e3) | st.just(math.inf)
 
 
@@ -152,13 +272,14 @@ positive = st.floats(1e-3, 1e3) | st.just(math.inf)
         max_size=4,
         unique_by=lambda n: n.name,
     ),
-    st.sampled_from(["emulated", "virtual"]),
+    st.sampled_from(["emulated", "virtual", "ssh"]),
+    st.integers(1, 1 << 20),
 )
-def test_any_cluster_round_trips(nodes: list[Node], launcher: str) -> None:
-    import dataclasses
-
-    nodes = [dataclasses.replace(nodes[0], chief=True), *nodes[1:]]
-    cluster = ClusterSpec("any", tuple(nodes), launcher)
+def test_any_cluster_round_trips(nodes: list[Node], launcher: str, queue_bytes: int) -> None:
+    options = {"queue_bytes": queue_bytes, "congestion_control": "bbr"} if launcher == "emulated" else {}
+    ssh = {"g": {"username": "u", "port": 1, "shared_envs": {"A": "$A:/lib", "B": 2}}} if launcher == "ssh" else {}
+    nodes = [replace(n, ssh="g" if ssh else None) for n in nodes]
+    cluster = ClusterSpec("any", tuple(nodes), launcher, options, ssh)
     again = parse_cluster(dump_cluster(cluster), where="x", name="y")
     assert again == cluster
     assert again.hash == cluster.hash

@@ -3,7 +3,7 @@
 import pytest
 
 import autosync_lab as asl
-from autosync_lab.cluster import bandwidth_bound, cluster_names, load_cluster
+from autosync_lab.cluster import ClusterSpec, Node, bandwidth_bound, cluster_names, load_cluster
 from autosync_lab.model import load_model, model_names
 from autosync_lab.strategy import (
     AllReduce,
@@ -13,6 +13,7 @@ from autosync_lab.strategy import (
     builder_card,
     builder_names,
     link_time_s,
+    shard_gradient_nbytes,
     validate_strategy,
 )
 
@@ -58,6 +59,26 @@ def test_parallax_splits_by_sparsity() -> None:
     for variable, entry in zip(model.variables, strategy.variables, strict=True):
         kinds = {type(s) for s in entry.shards}
         assert kinds == {ParameterServer if variable.sparse else AllReduce}
+
+
+@pytest.mark.parametrize("model_name", ["ncf-small", "lm-small", "ncf"])
+@pytest.mark.parametrize("cluster_name", ["emulated-4", "emulated-servers"])
+def test_parallax_spreads_rows_evenly_whatever_is_all_reduced(model_name: str, cluster_name: str) -> None:
+    model, cluster = load_model(model_name), load_cluster(cluster_name)
+    loads: dict[str, float] = {}
+    for variable, entry in zip(model.variables, build_strategy("parallax", model, cluster).variables, strict=True):
+        for nbytes, shard in zip(shard_gradient_nbytes(variable, entry), entry.shards, strict=True):
+            if isinstance(shard, ParameterServer):
+                loads[shard.destination] = loads.get(shard.destination, 0.0) + nbytes
+    dedicated = [n.name for n in cluster.nodes if not n.replicas]
+    assert set(loads) == set(dedicated or [n.name for n in cluster.nodes])
+    assert max(loads.values()) <= 1.01 * min(loads.values())
+
+
+def test_byteps_uses_no_link_where_one_node_has_all_replicas() -> None:
+    model = load_model("vgg-mini")
+    cluster = ClusterSpec("one", (Node("a", 4, 1.0, 1.0), Node("s", 0, 1.0, 1.0)))
+    assert destinations(build_strategy("byteps", model, cluster)) == {"a"}
 
 
 def test_byteps_comes_near_the_bound_and_the_paper_s_proportion() -> None:

@@ -161,6 +161,16 @@ def test_invalid_strategies_cannot_be_built(make: Any, words: str) -> None:
         (lambda d: d["variables"][0]["shards"].append({}), "either 'ps'"),
         (lambda d: d["variables"][0]["shards"][0].update(ar="x"), "whole number"),
         (lambda d: d["variables"][0]["shards"][0].update(compressor="zip"), "'kernel'"),
+        (lambda d: d["variables"][0]["shards"][0].update(compressor=["fp16"]), "'kernel'"),
+        (lambda d: d["variables"][0].update(shards=[]), "variable 'kernel': a variable has at least one shard"),
+        (lambda d: d["variables"][0].update(shards=[{"ps": "node0", "local_replication": "no"}]), "true or false"),
+        (lambda d: d["variables"][0].update(axis=-1), "partition axis is 0 or more"),
+        (lambda d: d["variables"].append(d["variables"][0]), "a variable has one entry"),
+        (lambda d: d.update(synchronous="false"), "'synchronous' is true or false"),
+        (lambda d: d.update(synchronous=None), "'synchronous' is true or false"),
+        (lambda d: d.update(synchronous=False, staleness="2"), "'staleness' is a whole number"),
+        (lambda d: d.update(synchronous=False, staleness=1.5), "'staleness' is a whole number"),
+        (lambda d: d.update(push_credit=-1), "push_credit"),
     ],
 )
 def test_damaged_files_say_where(change: Any, words: str, tmp_path: Path) -> None:
@@ -172,6 +182,28 @@ def test_damaged_files_say_where(change: Any, words: str, tmp_path: Path) -> Non
         build_strategy(path, MODEL, CLUSTER)
     assert words in str(caught.value)
     assert "strategy.json" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, f'{{"replicas": 1{"0" * 5000}}}', "\0"])
+def test_what_is_no_json_says_so(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "strategy.json"
+    path.write_text(text)
+    with pytest.raises(asl.InvalidInput, match=r"strategy\.json: this is no JSON"):
+        build_strategy(path, MODEL, CLUSTER)
+
+
+def test_asynchronous_strategies_are_valid_and_round_trip() -> None:
+    entries = tuple(VariableStrategy(v.name, (ParameterServer("server0"),)) for v in MODEL.variables)
+    strategy = Strategy(entries, CLUSTER.replicas, synchronous=False, staleness=2)
+    validate_strategy(strategy, MODEL, CLUSTER)
+    assert not strategy.lossless
+    assert Strategy.loads(strategy.dumps()) == strategy
+
+
+def test_a_name_that_is_no_builder_and_no_file() -> None:
+    for name in ("", "x" * 5000, "a\0b"):
+        with pytest.raises(asl.InvalidInput, match="no builder and no file has this name"):
+            build_strategy(name, MODEL, CLUSTER)
 
 
 def test_traffic_of_textbook_strategies() -> None:

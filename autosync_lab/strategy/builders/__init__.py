@@ -1,6 +1,5 @@
 """Hand-made strategies: the baselines. One file each; every one names its source."""
 
-import json
 from pathlib import Path
 
 from autosync_lab.cluster.spec import ClusterSpec
@@ -18,6 +17,7 @@ from autosync_lab.strategy.builders.ps_load_balanced import LoadBalancedPS
 from autosync_lab.strategy.builders.uneven_partitioned_ps import UnevenPartitionedPS
 from autosync_lab.strategy.spec import Strategy
 from autosync_lab.strategy.validate import validate_strategy
+from autosync_lab.text_file import is_file_name, read_text_file
 
 BUILDERS: dict[str, StrategyBuilder] = {
     builder.name: builder
@@ -77,15 +77,8 @@ def build_strategy(name: str | Path, model: ModelSpec, cluster: ClusterSpec) -> 
 
 
 def _read(name: str | Path) -> Strategy:
-    path = Path(name)
     where = str(name)
-    if not (isinstance(name, Path) or "/" in where or where.endswith(".json") or path.exists()):
+    if not (isinstance(name, Path) or is_file_name(where, (".json",))):
         raise InvalidStrategy("no builder and no file has this name", received=where, valid=builder_names())
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise InvalidStrategy("a strategy file is at most 64 MiB", where=where, received=path.stat().st_size)
-        return Strategy.from_json(json.loads(path.read_text(encoding="utf-8")), where=where)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise InvalidStrategy(f"this is no JSON: {error}", where=where) from None
-    except OSError as error:
-        raise InvalidStrategy(f"cannot be read: {error.strerror}", where=where) from None
+    text = read_text_file(Path(name), MAX_FILE_BYTES, "a strategy file", InvalidStrategy)
+    return Strategy.loads(text, where=where)

@@ -15,17 +15,18 @@ SLICES = 32
 
 MIN_SLICE_BYTES = 64 * 1024
 MAX_SHARDS = 40
+"""Shards of one variable: the most in AutoSync's space."""
 
 PUSH_CREDIT = 4
-"""Slices in flight per replica. With all of them in flight at once they all arrive last, and no pull overlaps a push."""
+"""Slices in flight per replica. With all of them in flight at once all arrive last, and no pull overlaps a push."""
 
 
 class BytePS(StrategyBuilder):
     """Every variable cut on axis 0 into slices; each slice to the node furthest below its share of the bytes.
 
     The shares are those at which the busiest link is least busy: for equal links, BytePS's formula for nodes with
-    replicas and CPU-only servers; for unequal ones, its generalization in `autosync_lab.cluster.bound`. Slices are pushed
-    in the order in which gradients are made, a few in flight at a time.
+    replicas and CPU-only servers; for unequal ones, its generalization in `autosync_lab.cluster.bound`. Slices are
+    pushed in the order in which gradients are made, a few in flight at a time.
     """
 
     name = "byteps"
@@ -45,7 +46,7 @@ class BytePS(StrategyBuilder):
             blank = VariableStrategy(variable.name, (ParameterServer(""),) * count, 0 if count > 1 else None)
             shards[variable.name] = []
             sizes += [(size, order, variable.name) for size in shard_gradient_nbytes(variable, blank)]
-        # Placed in forward order, as they are pushed, so that at any time all links are in use.
+        # Placed one by one in forward order and not by size: slices pushed one after the other go to different nodes.
         for size, _, name in sizes:
             node = int(np.argmax(targets - load))
             load[node] += size

@@ -9,7 +9,7 @@ from autosync_lab.strategy.validate import NARROWED
 
 
 class Horovod(StrategyBuilder):
-    """What hvd.DistributedOptimizer does: every gradient its own all-reduce (rows: all-gather), Horovod's own fusion."""
+    """What hvd.DistributedOptimizer does: an all-reduce per gradient (rows: an all-gather), fused as Horovod likes."""
 
     name = "horovod"
     sentence = "Every gradient all-reduced by itself; Horovod fuses what is ready at the same time."

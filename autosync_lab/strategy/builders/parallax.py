@@ -10,7 +10,7 @@ from autosync_lab.strategy.spec import AllReduce, Strategy, VariableStrategy
 
 
 class Parallax(StrategyBuilder):
-    """Sparse variables cut on axis 0 over all servers, so that only touched rows travel; dense gradients all-reduced."""
+    """Sparse variables cut on axis 0 over all servers: only their touched rows travel; dense gradients all-reduced."""
 
     name = "parallax"
     sentence = "Sparse variables on parameter servers, where only touched rows travel; dense gradients all-reduced."
@@ -18,13 +18,11 @@ class Parallax(StrategyBuilder):
 
     def build(self, model: ModelSpec, cluster: ClusterSpec) -> Strategy:
         servers = len(server_nodes(cluster))
-        counts = [axis_0_shards(v, servers) if v.sparse else 1 for v in model.variables]
-        on_servers = place_on_servers(model, cluster, counts)
-        groups = chunked_groups(model.variables, CHUNK)
-        return strategy_of(
-            cluster,
-            [
-                entry if variable.sparse else VariableStrategy(variable.name, (AllReduce(group),))
-                for variable, entry, group in zip(model.variables, on_servers.variables, groups, strict=True)
-            ],
-        )
+        sparse = [v for v in model.variables if v.sparse]
+        dense = tuple(v for v in model.variables if not v.sparse)
+        entries = place_on_servers(sparse, cluster, [axis_0_shards(v, servers) for v in sparse])
+        entries += [
+            VariableStrategy(v.name, (AllReduce(g),)) for v, g in zip(dense, chunked_groups(dense, CHUNK), strict=True)
+        ]
+        by_name = {entry.variable: entry for entry in entries}
+        return strategy_of(cluster, [by_name[v.name] for v in model.variables])

@@ -12,8 +12,8 @@ GROUPS = 4
 
 
 class PartitionedAllReduce(StrategyBuilder):
-    """Large variables cut on axis 0 into `SHARDS`, the shards walked in forward order into `GROUPS` groups of about equal
-    bytes, so that early groups travel while later gradients are still being computed."""
+    """Large variables cut on axis 0 into `SHARDS`, the shards walked in forward order into `GROUPS` groups of about
+    equal bytes, so that early groups travel while later gradients are still being computed."""
 
     name = "partitioned-all-reduce"
     sentence = "Large variables cut into 4 shards, which travel in 4 groups of about equal bytes."

@@ -1,5 +1,7 @@
 """`partitioned-ps`: large variables cut into a shard per server."""
 
+from collections.abc import Sequence
+
 from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.model.variable import Variable
@@ -25,7 +27,8 @@ class PartitionedPS(StrategyBuilder):
 
     def build(self, model: ModelSpec, cluster: ClusterSpec) -> Strategy:
         servers = len(server_nodes(cluster))
-        return place_on_servers(model, cluster, [axis_0_shards(v, servers) for v in model.variables])
+        counts = [axis_0_shards(v, servers) for v in model.variables]
+        return strategy_of(cluster, place_on_servers(model.variables, cluster, counts))
 
 
 def axis_0_shards(variable: Variable, wanted: int) -> int:
@@ -35,16 +38,18 @@ def axis_0_shards(variable: Variable, wanted: int) -> int:
     return max(1, min(wanted, variable.shape[0], int(variable.nbytes // MIN_SHARD_BYTES)))
 
 
-def place_on_servers(model: ModelSpec, cluster: ClusterSpec, counts: list[int], push_credit: int = 0) -> Strategy:
+def place_on_servers(
+    variables: Sequence[Variable], cluster: ClusterSpec, counts: Sequence[int]
+) -> list[VariableStrategy]:
     """Cut each variable on axis 0 into its count of shards and place the shards by bytes."""
     servers = server_nodes(cluster)
     nbytes: list[float] = []
-    for variable, count in zip(model.variables, counts, strict=True):
+    for variable, count in zip(variables, counts, strict=True):
         dummy = (ParameterServer(servers[0].name),) * count
         nbytes += shard_gradient_nbytes(variable, VariableStrategy(variable.name, dummy, 0 if count > 1 else None))
     placed = iter(balanced(nbytes, len(servers)))
     entries = []
-    for variable, count in zip(model.variables, counts, strict=True):
+    for variable, count in zip(variables, counts, strict=True):
         shards = tuple(ParameterServer(servers[next(placed)].name) for _ in range(count))
         entries.append(VariableStrategy(variable.name, shards, 0 if count > 1 else None))
-    return strategy_of(cluster, entries, push_credit)
+    return entries

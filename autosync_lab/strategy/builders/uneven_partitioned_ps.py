@@ -3,7 +3,7 @@
 from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.model.variable import Variable
-from autosync_lab.strategy.builders.base import StrategyBuilder
+from autosync_lab.strategy.builders.base import StrategyBuilder, strategy_of
 from autosync_lab.strategy.builders.partitioned_ps import axis_0_shards, place_on_servers
 from autosync_lab.strategy.spec import Strategy
 
@@ -16,7 +16,8 @@ class UnevenPartitionedPS(StrategyBuilder):
     source = "AutoDist's UnevenPartitionedPS"
 
     def build(self, model: ModelSpec, cluster: ClusterSpec) -> Strategy:
-        return place_on_servers(model, cluster, [_uneven(v) for v in model.variables])
+        counts = [_uneven(v) for v in model.variables]
+        return strategy_of(cluster, place_on_servers(model.variables, cluster, counts))
 
 
 def _uneven(variable: Variable) -> int:
