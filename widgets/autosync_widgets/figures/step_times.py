@@ -174,7 +174,12 @@ def draw_step_times(data: StepTimes) -> Spec:
                 "pad": {"t": 12},
             },
             "height": top + ROW_HEIGHT_PX * count + AXIS_HEIGHT_PX,
-            "margin": {"l": 8, "r": NOTES_WIDTH_PX, "t": top, "b": AXIS_HEIGHT_PX},
+            "margin": {
+                "l": 8,
+                "r": NOTES_WIDTH_PX if any(r.note for r in data.rows) else 24,
+                "t": top,
+                "b": AXIS_HEIGHT_PX,
+            },
             "showlegend": False,
             "hovermode": "closest",
             # A figure of one's own cluster is not sent to anybody's cloud by a slip of the hand.
