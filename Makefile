@@ -48,8 +48,10 @@ $(STAMPS)/horovod: tools/build_horovod.py $(STAMPS)/packages
 	@$(BIN)/python tools/build_horovod.py --install
 	@touch $@
 
-$(STAMPS)/kernel: $(STAMPS)/horovod
+# Without the override JupyterLab forgets what widgets showed when a notebook is closed.
+$(STAMPS)/kernel: tools/jupyterlab_overrides.json $(STAMPS)/horovod
 	@$(BIN)/python -m ipykernel install --sys-prefix --name python3 --display-name "AutoSync Lab" >/dev/null
+	@mkdir -p .venv/share/jupyter/lab/settings && cp tools/jupyterlab_overrides.json .venv/share/jupyter/lab/settings/overrides.json
 	@touch $@
 	@echo "set-up: done"
 
