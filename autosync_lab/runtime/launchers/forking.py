@@ -98,7 +98,10 @@ class ForkingLauncher(Launcher):
         self._control = ours
         self._folder.record(self._server.pid)
         try:
-            wait_for_namespaces(self._server, os.getpid())
+            try:
+                wait_for_namespaces(self._server, os.getpid())
+            except ClusterUnavailable as error:
+                raise ClusterUnavailable(str(error), stage="start", stderr_tail=self._server_log()) from None
             self.prepare()
             ours.settimeout(START_TIMEOUT_S)
             packet = ours.recv(PACKET_BYTES)
