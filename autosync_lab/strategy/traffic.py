@@ -39,7 +39,8 @@ def traffic_matrix(model: ModelSpec, cluster: ClusterSpec, strategy: Strategy) -
             share = float(np.prod(shape)) / variable.size
             if isinstance(shard, ParameterServer):
                 owner = cluster.node_index(shard.destination)
-                pushers = np.minimum(replicas, 1.0) if shard.local_replication else replicas.copy()
+                once = shard.local_replication and variable.touched_rows is None
+                pushers = np.minimum(replicas, 1.0) if once else replicas.copy()
                 pushers[owner] = 0.0
                 push, pull, ask = _server_bytes(variable, share)
                 matrix[:, owner] += pushers * (push + ask)

@@ -2,8 +2,8 @@
 
 It has no batch normalization, whose statistics depend on how a batch is split: residual branches are scaled by a small
 learned number (SkipInit; De and Smith, NeurIPS 2020). So data-parallel training equals one process on the whole batch.
-Group normalization would be independent of the split too, but it magnifies rounding: after five float32 steps the two
-then differ by up to half a percent, where an activation changes sides of its kink.
+Its activations are smooth: where a ReLU changes sides of its kink because of rounding, the two differ by a hundred
+times more than rounding does after five float32 steps (and with group normalization, which magnifies it, by more still).
 """
 
 from typing import Any
@@ -43,8 +43,8 @@ def build(
             x = layers.Conv2D(width, 2, strides=2, dtype=dtype, name=f"down{stage}")(x)
         for block in range(BLOCKS):
             name = f"stage{stage}_block{block}"
-            y = layers.ReLU(dtype=dtype, name=f"{name}_relu")(x)
-            y = layers.Conv2D(width, 3, padding="same", activation="relu", dtype=dtype, name=f"{name}_a")(y)
+            y = layers.Activation("silu", dtype=dtype, name=f"{name}_silu")(x)
+            y = layers.Conv2D(width, 3, padding="same", activation="silu", dtype=dtype, name=f"{name}_a")(y)
             y = layers.Conv2D(width, 3, padding="same", dtype=dtype, name=f"{name}_b")(y)
             scales.append(Scale(dtype=dtype, name=f"{name}_scale"))
             x = layers.Add(dtype=dtype, name=f"{name}_add")([x, scales[-1](y)])
