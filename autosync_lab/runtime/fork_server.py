@@ -7,6 +7,7 @@ It talks to its client over a SOCK_SEQPACKET pair: one JSON object a packet, wit
 channel is handed over. It ends, and its children with it, when the client's end closes.
 """
 
+import gc
 import json
 import os
 import selectors
@@ -26,6 +27,9 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     versions = _import_heavy()
+    # What is imported stays: collecting garbage in a worker need not look at it, nor copy its pages.
+    gc.collect()
+    gc.freeze()
     _send(control, {"ready": versions})
     children: dict[int, int] = {}
     with selectors.DefaultSelector() as selector:

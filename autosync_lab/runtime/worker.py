@@ -4,6 +4,7 @@ It answers every order on its channel with `{"done": order}` and what was asked 
 start, model, build, run, trace, profile, fetch, end, reset.
 """
 
+import gc
 import io
 import os
 import resource
@@ -182,6 +183,8 @@ class Worker:
         if self._session is not None:
             self._session.close()
         self._session = self._graph = self._traced = None
+        # A graph and its operations refer to each other.
+        gc.collect()
 
     def _do_reset(self, order: dict[str, Any], _: bytes) -> None:
         import tensorflow as tf
