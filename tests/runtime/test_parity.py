@@ -84,18 +84,33 @@ def test_lossy_compressors_stay_close(runner: Runner, compressor: str, grouped: 
     assert_parity(runner, model, {compressor: strategy}, "sgd", 4e-2 if compressor == "bf16" else 5e-3)
 
 
+def linear_model() -> ModelSpec:
+    """Its gradients do not depend on its variables, so stale ones are as good as fresh ones."""
+    import tensorflow as tf
+
+    rng = np.random.default_rng(9)
+    dense = tf.Variable(rng.normal(size=(6, 3)).astype(np.float32), name="dense")
+    table = tf.Variable(rng.normal(size=(50, 4)).astype(np.float32), name="table")
+
+    def loss(x: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_mean(x @ dense) + tf.reduce_mean(tf.gather(table, ids))
+
+    batches = [
+        (rng.normal(size=(8, 6)).astype(np.float32), rng.integers(0, 50, 5).astype(np.int64)) for _ in range(STEPS)
+    ]
+    return ModelSpec.from_function(loss, [dense, table], batches, name="linear")
+
+
 @pytest.mark.parametrize("staleness", [None, 0, 2])
-def test_asynchronous_strategies_train(runner: Runner, staleness: int | None) -> None:
-    model = asl.load_model("ncf-small")
+def test_asynchronous_servers_apply_every_push(runner: Runner, staleness: int | None) -> None:
+    model = linear_model()
     entries = tuple(VariableStrategy(v.name, (ParameterServer("server0"),)) for v in model.variables)
     strategy = Strategy(entries, runner.cluster.replicas, synchronous=False, staleness=staleness)
     trial, trained = runner.train(model, strategy, steps=STEPS, learning_rate=RATE)
     assert trial.status == "ok", trial.error
     assert all(np.isfinite(trial.losses))
-    first = model.traced.values
     reference = concatenated_training(model.traced, runner.cluster.replicas, STEPS, "sgd", RATE)
-    moved = {n: np.abs(trained[0][n] - first[n]).max() for n in reference}
-    expected = {n: np.abs(reference[n] - first[n]).max() for n in reference}
-    # As many pushes of as many rows: the same way to within what staleness changes.
-    for name, distance in moved.items():
-        assert distance == pytest.approx(expected[name], rel=0.3), name
+    # A sparse variable lives on its server alone, and the last push is the last thing that moves it.
+    assert np.abs(trained[0]["table"] - reference["table"]).max() <= 1e-6
+    moved = np.abs(trained[0]["table"] - model.traced.values["table"]).max()
+    assert moved > 1e-3
