@@ -31,8 +31,8 @@ def main() -> None:
             errors = {}
             for name, strategy in named.items():
                 trial, trained = runner.train(model, strategy, steps=STEPS, learning_rate=RATE)
-                errors[name] = worst_error(trained, reference) if trial.status == "ok" else float("nan")
-            worst = max(errors, key=lambda n: -1.0 if errors[n] < 0 else errors[n])
+                errors[name] = worst_error(trained, reference) if trial.status == "ok" else float("inf")
+            worst = max(errors, key=errors.__getitem__)
             print(f"{card.name}: worst {errors[worst]:.1e} ({worst}), {len(errors)} strategies", flush=True)
 
 
