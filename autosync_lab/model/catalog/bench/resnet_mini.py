@@ -1,9 +1,9 @@
 """`resnet-mini`: like ResNet, over a hundred small variables.
 
 It has no batch normalization, whose statistics depend on how a batch is split: residual branches are scaled by a small
-learned number (SkipInit; De and Smith, NeurIPS 2020). So data-parallel training equals one process on the whole batch.
-Its activations are smooth: where a ReLU changes sides of its kink because of rounding, the two differ by a hundred
-times more than rounding does after five float32 steps (and with group normalization, which magnifies it, by more still).
+learned number (as in SkipInit; De and Smith, NeurIPS 2020). So data-parallel training equals one process on the whole
+batch. Group normalization would be independent of the split too, but it magnifies rounding. Activations are smooth:
+where rounding moves a ReLU to the other side of its kink, gradients differ by a hundred times more than rounding.
 """
 
 from typing import Any
@@ -15,19 +15,20 @@ from autosync_lab.model.catalog.examples import BATCHES, draw_weights, generator
 BLOCKS = 7
 WIDTHS = (16, 32, 48)
 CLASSES = 10
-FIRST_SCALE = 0.1
-"""Not 0 as in the paper, so that every gradient is a real number from the first step on."""
+BRANCH_SHARE = 0.1
+"""Of a residual branch at first. A fixed factor beside a learned one that starts at 1: a learned number that starts at
+0, as in the paper, or close to it has large relative errors when it comes near 0 again."""
 
 
 class Scale(keras.layers.Layer):
-    """Multiplies by one learned number."""
+    """Multiplies by `BRANCH_SHARE` times one learned number."""
 
     def build(self, input_shape: Any) -> None:
         del input_shape
-        self.scale = self.add_weight(shape=(), initializer="zeros", name="scale")
+        self.scale = self.add_weight(shape=(), initializer="ones", name="scale")
 
     def call(self, x: Any) -> Any:
-        return x * self.scale
+        return x * (self.scale * BRANCH_SHARE)
 
 
 def build(
@@ -53,7 +54,7 @@ def build(
     model = keras.Model(inputs, outputs)
     draw_weights(model, seed=2)
     for scale in scales:
-        scale.scale.assign(FIRST_SCALE)
+        scale.scale.assign(1.0)
     rng = generator()
     return (
         model,
