@@ -150,7 +150,7 @@ def check_emulated_network() -> list[Check]:
             Check(
                 "netem",
                 "warning",
-                "this kernel cannot delay packets: links with latency_s > 0 fail",
+                "this kernel cannot delay packets: latency_s of links is left out",
                 "as root: modprobe sch_netem",
             )
         )

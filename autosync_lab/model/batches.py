@@ -62,6 +62,15 @@ def stack_batches(batch: Any, where: str) -> Batches:
         raise InvalidModel("a batch is not empty", where=where, received=[a.shape for a in rows[0]])
     shapes = [a.shape for a in rows[0]]
     same = [row for row in rows if [a.shape for a in row] == shapes]
+    kinds = [a.dtype.kind for a in rows[0]]
+    other = next((row for row in same if [a.dtype.kind for a in row] != kinds), None)
+    if other is not None:
+        raise InvalidModel(
+            "all batches have the same types",
+            where=where,
+            received=[a.dtype.name for a in other],
+            valid=[a.dtype.name for a in rows[0]],
+        )
     return Batches(
         batches[0],
         tuple(

@@ -94,8 +94,16 @@ def capture_step(
         If there is no gradient, or the step uses what cannot be sent to a worker.
     """
     where = f"model {name!r}"
+    for named in trainable:
+        if not named.variable.shape.is_fully_defined():
+            raise InvalidModel(
+                "a trainable variable has a known shape",
+                where=f"variable {named.name!r}",
+                received=named.variable.shape,
+            )
     step = _trace(loss_function, trainable, examples, where, autograph)
     captured = _captures(step, trainable, others, where)
+    _only_optimizers_assign(step, trainable, captured.placeholders)
     traced_trainable = _trainable(step, trainable, captured.placeholders)
     with_gradient = {v.name for v in traced_trainable}
     seeds = {v.name for v in (*trainable, *others) if v.is_seed} | _generators(step, captured.placeholders)
@@ -205,6 +213,22 @@ def _movable(graph_def: Any, where: str) -> None:
                     "the step calls Python code (tf.py_function, tf.numpy_function), which is not sent to workers; do "
                     "that in the input pipeline instead",
                     where=where,
+                    received=node.name,
+                )
+
+
+def _only_optimizers_assign(
+    step: _Step, trainable: Sequence[NamedVariable], placeholders: dict[str, tuple[str, Any]]
+) -> None:
+    """Refuse a forward pass that overwrites what it trains: that would happen on each replica's copy alone."""
+    names = {placeholders[v.name][0].split(":")[0]: v.name for v in trainable if v.name in placeholders}
+    for node in step.graph_def.node:
+        if node.op.startswith(("Assign", "ResourceScatter")):
+            name = names.get(node.input[0].split(":")[0])
+            if name is not None:
+                raise InvalidModel(
+                    "the step assigns to a trainable variable (as spectral normalization does); only the optimizer may",
+                    where=f"variable {name!r}",
                     received=node.name,
                 )
 

@@ -43,7 +43,8 @@ def touched_rows(traced: TracedModel) -> dict[str, float]:
             for number in range(len(traced.examples[0])):
                 feed = {p: stack[number] for p, stack in zip(inputs, traced.examples, strict=True)}
                 counts.append([np.unique(rows).size for rows in session.run(indices, feed)])
-    means: list[float] = np.mean(counts, axis=0).tolist()
+    # Examples that touch no row at all say nothing about others: one row is the least that can be planned for.
+    means: list[float] = [float(mean) or 1.0 for mean in np.mean(counts, axis=0)]
     return dict(zip([v.name for v in sparse], means, strict=True))
 
 

@@ -55,8 +55,9 @@ def reap() -> list[int]:
             if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
                 continue
             document = json.loads((folder / "owner.json").read_text())
-            owner, processes = document["owner"], document["processes"]
-        except (OSError, ValueError, KeyError):
+            owner = (int(document["owner"][0]), int(document["owner"][1]))
+            processes = [(int(pid), int(started)) for pid, started in document["processes"]]
+        except (OSError, ValueError, KeyError, TypeError, IndexError):
             continue
         if start_time(owner[0]) == owner[1]:
             continue

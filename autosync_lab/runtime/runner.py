@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from numbers import Integral
 from types import TracebackType
 from typing import Any
 
@@ -18,13 +19,17 @@ import numpy.typing as npt
 
 from autosync_lab.cluster.bound import bandwidth_bound
 from autosync_lab.cluster.spec import ClusterSpec
-from autosync_lab.errors import ClusterUnavailable, InvalidInput
+from autosync_lab.errors import ClusterUnavailable, InvalidInput, InvalidModel
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.runtime.launchers.base import Launcher
 from autosync_lab.runtime.pool import Answer, Cancelled, WorkerFailed, WorkerPool
 from autosync_lab.runtime.trial import OPTIMIZERS, Event, Trial
 from autosync_lab.strategy.spec import Strategy
+from autosync_lab.strategy.traffic import link_time_s
 from autosync_lab.strategy.validate import validate_strategy
+
+MAX_SEED = 2**31
+"""Seeds are numbers below this: they are added to the int32 counters of random generators."""
 
 FIRST_STEP_PATIENCE_S = 120.0
 """Seconds in which something must happen before the first step has shown how long a step takes."""
@@ -114,6 +119,7 @@ class Runner:
         self._model: tuple[ModelSpec, str, bytes] | None = None
         self._sent: str | None = None
         self._closed = False
+        self._measuring: int | None = None
         _open_runners.add(self)
         try:
             launcher.open()
@@ -240,7 +246,11 @@ class Runner:
         WorkerFailed
             If the worker fails.
         """
+        steps = _whole("steps", steps)
+        if steps < 1:
+            raise InvalidInput("a profile has at least 1 step", where="steps", received=steps)
         with self._lock:
+            self._pool.clear_cancel()
             self._ensure_up()
             index = next(p.index for p in self._pool.places if p.rank is not None)
             try:
@@ -273,9 +283,15 @@ class Runner:
         self._closed = True
         _open_runners.discard(self)
         self._pool.cancel()
+        if self._measuring == threading.get_ident():
+            # Called by a trial's own progress callback: that trial stops, and ends everything when it does.
+            return
         with self._lock:
-            self._pool.kill()
-            self._launcher.close()
+            self._end_all()
+
+    def _end_all(self) -> None:
+        self._pool.kill()
+        self._launcher.close()
 
     def __enter__(self) -> "Runner":
         return self
@@ -291,7 +307,6 @@ class Runner:
     def _ensure_up(self) -> None:
         if self._closed:
             raise ClusterUnavailable("this runner is closed", stage="start")
-        self._pool.clear_cancel()
         if not self._pool.up:
             self._launcher.mend()
             self._pool.start()
@@ -315,17 +330,23 @@ class Runner:
         on_progress: Callable[[Progress], None] | None,
         fetch_from: tuple[int, ...],
     ) -> tuple[Trial, list[dict[str, npt.NDArray[Any]]]]:
+        steps, warmup, seed = _whole("steps", steps), _whole("warmup", warmup), _whole("seed", seed)
         _check(
             steps=steps,
             warmup=warmup,
             optimizer=optimizer,
             learning_rate=learning_rate,
             timeout_s=timeout_s,
+            seed=seed,
         )
         validate_strategy(strategy, model, self.cluster)
+        _check_dtypes(model)
         model.traced  # noqa: B018  # a model that cannot be run is the caller's mistake: say so before anything starts
         with self._lock:
-            self._ensure_up()
+            if self._closed:
+                raise ClusterUnavailable("this runner is closed", stage="start")
+            self._measuring = threading.get_ident()
+            self._pool.clear_cancel()
             record = Trial(
                 id=_new_id(),
                 created=datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -354,6 +375,7 @@ class Runner:
             )
             run = _Run(self, record, timeout_s, on_progress)
             try:
+                self._ensure_up()
                 parameters = run.perform(model, trace, fetch_from)
             except WorkerFailed as error:
                 self._drop_pool()
@@ -366,6 +388,10 @@ class Runner:
             except BaseException:
                 self._drop_pool()
                 raise
+            finally:
+                self._measuring = None
+                if self._closed:
+                    self._end_all()
         return run.record, parameters
 
     def _send_model(self, model: ModelSpec, patience_s: float) -> str:
@@ -397,12 +423,14 @@ class _Run:
         self._begin = time.perf_counter()
         self._in_steps_s = 0.0
         self._slowest_s = 0.0
+        self._least_s = 0.0
         self._rows: dict[int, dict[int, float]] = {}
         self._losses: dict[int, list[float]] = {}
 
     def perform(self, model: ModelSpec, trace: bool, fetch_from: tuple[int, ...]) -> list[dict[str, npt.NDArray[Any]]]:
         record, pool = self.record, self._pool
         assert record.strategy is not None
+        self._least_s = link_time_s(model, self._runner.cluster, record.strategy)
         self._enter("model")
         digest = self._runner._send_model(model, self._patience())
         self._begin = time.perf_counter()
@@ -461,7 +489,8 @@ class _Run:
         if self._timeout_s is not None:
             return self._timeout_s
         if self._slowest_s == 0.0:
-            return FIRST_STEP_PATIENCE_S
+            # Its links alone need this long; how far above that it is, only a step can tell.
+            return FIRST_STEP_PATIENCE_S + STEP_PATIENCE_FACTOR * self._least_s
         return max(STEP_PATIENCE_S, STEP_PATIENCE_FACTOR * self._slowest_s)
 
     def _steps(self, count: int) -> None:
@@ -528,16 +557,39 @@ class _Run:
         return parameters
 
 
+def _whole(where: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InvalidInput("a whole number is needed", where=where, received=value)
+    return int(value)
+
+
+def _check_dtypes(model: ModelSpec) -> None:
+    for variable in model.variables:
+        if variable.dtype == "bfloat16":
+            raise InvalidModel(
+                "neither parameter servers nor Horovod add bfloat16 numbers; keep variables in float32 (dtype policy "
+                "mixed_bfloat16)",
+                where=f"variable {variable.name!r}",
+                received=variable.dtype,
+            )
+
+
 def _check(
     steps: int,
     warmup: int,
     optimizer: str,
     learning_rate: float,
     timeout_s: float | None,
+    seed: int,
 ) -> None:
-    if not isinstance(steps, int) or steps < 1:
+    for where, number in (("learning_rate", learning_rate), ("timeout_s", timeout_s)):
+        if isinstance(number, bool) or not isinstance(number, int | float | None):
+            raise InvalidInput("a number is needed", where=where, received=number)
+    if not 0 <= seed < MAX_SEED:
+        raise InvalidInput(f"a seed is 0 to {MAX_SEED - 1}", where="seed", received=seed)
+    if steps < 1:
         raise InvalidInput("a trial has at least 1 timed step", where="steps", received=steps)
-    if not isinstance(warmup, int) or warmup < 0:
+    if warmup < 0:
         raise InvalidInput("warm-up steps are 0 or more", where="warmup", received=warmup)
     if optimizer not in OPTIMIZERS:
         raise InvalidInput("unknown optimizer", where="optimizer", received=optimizer, valid=OPTIMIZERS)

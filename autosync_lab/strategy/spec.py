@@ -12,6 +12,9 @@ from autosync_lab.errors import InvalidStrategy
 
 FORMAT_VERSION = 1
 
+MAX_STALENESS = 1000
+"""Steps. A bound that is further away than that bounds nothing."""
+
 COMPRESSORS = ("none", "fp16", "bf16", "fp16-ef")
 """Wire encodings of an all-reduced gradient; fp16-ef keeps the rounding error and adds it to the next gradient."""
 
@@ -136,9 +139,9 @@ class Strategy:
             raise InvalidStrategy("a strategy has at least 1 replica", received=self.replicas)
         if self.push_credit < 0:
             raise InvalidStrategy("push_credit is 0 (no limit) or more", received=self.push_credit)
-        if self.staleness is not None and (self.synchronous or self.staleness < 0):
+        if self.staleness is not None and (self.synchronous or not 0 <= self.staleness <= MAX_STALENESS):
             raise InvalidStrategy(
-                "a staleness bound is 0 or more, for asynchronous strategies", received=self.staleness
+                f"a staleness bound is 0 to {MAX_STALENESS} steps, for asynchronous strategies", received=self.staleness
             )
         seen: set[str] = set()
         for entry in self.variables:

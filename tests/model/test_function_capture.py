@@ -230,3 +230,31 @@ def test_complex_variables_are_refused() -> None:
     w = tf.Variable(tf.complex(X, X), name="w")
     with pytest.raises(InvalidInput, match="unknown dtype"):
         ModelSpec.from_function(lambda x: tf.math.real(tf.reduce_sum(w)) + x[0, 0], [w], (X,), name="f")
+
+
+def test_a_step_that_overwrites_what_it_trains_is_refused() -> None:
+    w = tf.Variable(tf.ones((3, 2)), name="w")
+
+    def loss(x: tf.Tensor) -> tf.Tensor:
+        w.assign(w * 0.5)
+        return tf.reduce_mean(x @ w)
+
+    with pytest.raises(InvalidInput, match="only the optimizer may"):
+        ModelSpec.from_function(loss, [w], (X,), name="f")
+
+
+def test_batches_of_other_types_are_refused() -> None:
+    w = tf.Variable(tf.ones((3, 2)), name="w")
+    batches = [(np.ones((4, 3), np.int32),), (np.full((4, 3), 0.5, np.float32),)]
+    with pytest.raises(InvalidInput, match="same types"):
+        ModelSpec.from_function(lambda x: tf.reduce_mean(tf.cast(x, tf.float32) @ w), [w], batches, name="f")
+
+
+def test_lookups_that_touch_no_row_of_the_example_count_one() -> None:
+    table = tf.Variable(tf.ones((5, 2)), name="table")
+
+    def loss(x: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_sum(tf.gather(table, tf.boolean_mask(tf.constant([1, 2]), tf.constant([False, False])))) + x[0]
+
+    spec = ModelSpec.from_function(loss, [table], (np.ones((1,), np.float32),), name="f")
+    assert spec.variables[0].touched_rows == 1.0

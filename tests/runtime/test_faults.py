@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 import autosync_lab as asl
+from autosync_lab.cluster.spec import ClusterSpec, Node
 from autosync_lab.runtime.launchers.emulated import EmulatedLauncher
 from autosync_lab.runtime.runner import Progress, Runner
 from autosync_lab.runtime.trial import Trial
@@ -147,3 +148,37 @@ def test_closing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not any(psutil.pid_exists(pid) for pid in pids.values())
     assert {p.pid for p in psutil.Process().children(recursive=True)} <= before
     runner.close()
+
+
+def test_nodes_may_have_any_names() -> None:
+    model = asl.load_model("ncf-small")
+    nodes = (Node("node1"), Node("w0", up_gbps=10.0, down_gbps=10.0), Node("10.0.0.7", replicas=0))
+    cluster = ClusterSpec("named", nodes, "emulated")
+    with asl.open_cluster(cluster) as runner:
+        for builder in ("horovod", "ps"):
+            trial = runner.measure(model, asl.build_strategy(builder, model, cluster), steps=1)
+            assert trial.status == "ok", trial.error
+
+
+def test_a_progress_callback_may_close_the_runner() -> None:
+    model, cluster = asl.load_model("ncf-small"), fast_cluster(1, 2, 0)
+    runner = asl.open_cluster(cluster)
+    pids = list(runner.worker_pids.values())
+    trial = runner.measure(
+        model, asl.build_strategy("ps", model, cluster), steps=50, on_progress=lambda _: runner.close()
+    )
+    assert trial.status == "stopped"
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+def test_cancelling_while_the_pool_restarts_stops_the_trial() -> None:
+    model, cluster = asl.load_model("ncf-small"), fast_cluster(1, 2, 0)
+    with asl.open_cluster(cluster) as runner:
+        strategy = asl.build_strategy("ps", model, cluster)
+        os.kill(runner.worker_pids[0], signal.SIGKILL)
+        assert runner.measure(model, strategy, steps=1).status == "failed"
+        timer = threading.Timer(0.05, runner.cancel)
+        timer.start()
+        assert runner.measure(model, strategy, steps=1).status == "stopped"
+        timer.join()
+        assert runner.measure(model, strategy, steps=1).status == "ok"

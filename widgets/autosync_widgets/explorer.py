@@ -193,4 +193,6 @@ def _opened(store: "str | Path | TrialStore | None") -> "TrialStore | None":
         from autosync_lab.study import TrialStore
 
         return TrialStore(store)
+    if store is not None and not hasattr(store, "add"):
+        raise InvalidInput("a store is a path or a TrialStore", where="store", received=store)
     return store

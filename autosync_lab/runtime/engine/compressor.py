@@ -7,14 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from autosync_lab.runtime.engine.constants import constant
+from autosync_lab.runtime.engine.labels import OWN
 from autosync_lab.runtime.engine.optimizer import Shard
-
-FP16_SCALE = 128.0
-"""fp16 gradients travel this many times larger: below 6e-5 the format loses bits, above 65504 it ends."""
-
-
-def _widened(half: tf.Tensor, dtype: tf.DType, device: str) -> tf.Tensor:
-    return tf.cast(half, dtype) * constant(1.0 / FP16_SCALE, dtype, device)
 
 
 @dataclass
@@ -50,6 +44,7 @@ class WireGroup:
         """
         if self.compressor == "none":
             return self._all_reduce(gradients, hvd.Average), [], []
+        # Shares of the mean: their sum is as large as a gradient, however many replicas there are.
         means = [g * constant(1.0 / replicas, g.dtype, device) for g in gradients]
         if self.compressor == "bf16":
             return self._all_reduce_bfloat16(means, replicas), [], []
@@ -58,7 +53,7 @@ class WireGroup:
         if self.compressor == "fp16-ef":
             errors = [
                 Shard(
-                    f"{self.name}/error{i}",
+                    f"{self.name}{OWN}error{i}",
                     tuple(g.shape.as_list()),
                     g.dtype.name,
                     device,
@@ -67,19 +62,12 @@ class WireGroup:
             ]
             initial_values = [(e, np.zeros(e.shape, e.dtype.as_numpy_dtype)) for e in errors]
             means = [m + e.read() for m, e in zip(means, errors, strict=True)]
-        halves = [self._narrowed(m, replicas, device) for m in means]
+        # Plain casts, as Horovod's own: what float16 cannot hold becomes infinite, for everyone to see.
+        halves = [tf.cast(m, tf.float16) for m in means]
         if self.compressor == "fp16-ef":
-            updates = [
-                e.assign(m - _widened(h, m.dtype, device)) for e, m, h in zip(errors, means, halves, strict=True)
-            ]
+            updates = [e.assign(m - tf.cast(h, m.dtype)) for e, m, h in zip(errors, means, halves, strict=True)]
         sums = self._all_reduce(halves, hvd.Sum)
-        return [_widened(s, g.dtype, device) for s, g in zip(sums, gradients, strict=True)], updates, initial_values
-
-    def _narrowed(self, mean: tf.Tensor, replicas: int, device: str) -> tf.Tensor:
-        """A replica's share of the mean in 16 bits, saturated so that the sum over replicas stays finite."""
-        limit = tf.float16.max / replicas
-        scaled = mean * constant(FP16_SCALE, mean.dtype, device)
-        return tf.cast(tf.clip_by_value(scaled, -limit, limit), tf.float16)
+        return [tf.cast(s, g.dtype) for s, g in zip(sums, gradients, strict=True)], updates, initial_values
 
     def _all_reduce(self, tensors: list[tf.Tensor], op: object) -> list[tf.Tensor]:
         if not self.exact:

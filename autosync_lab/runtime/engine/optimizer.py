@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from autosync_lab.runtime.engine.constants import constant
+from autosync_lab.runtime.engine.labels import OWN
 
 MOMENTUM = 0.9
 ADAM_BETA_1, ADAM_BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-7
@@ -81,7 +82,7 @@ class ShardOptimizer(ABC):
         self.shard = shard
         self.learning_rate = learning_rate
         self.slots = {
-            slot: Shard(f"{shard.name}/{slot}", shard.shape, shard.dtype.name, shard.device)
+            slot: Shard(f"{shard.name}{OWN}{slot}", shard.shape, shard.dtype.name, shard.device)
             for slot in self.slot_initials
         }
 
@@ -146,7 +147,7 @@ class Adam(ShardOptimizer):
 
     def __init__(self, shard: Shard, learning_rate: float) -> None:
         super().__init__(shard, learning_rate)
-        self.step = Shard(f"{shard.name}/step", (), "float64", shard.device)
+        self.step = Shard(f"{shard.name}{OWN}step", (), "float64", shard.device)
 
     def initial_values(self) -> list[tuple[Shard, Any]]:
         return [*super().initial_values(), (self.step, np.zeros((), np.float64))]

@@ -13,6 +13,7 @@ from functools import cached_property
 import tensorflow as tf
 
 from autosync_lab.runtime.engine.constants import constant
+from autosync_lab.runtime.engine.labels import OWN
 from autosync_lab.runtime.engine.optimizer import SHARD_OPTIMIZERS, Shard
 from autosync_lab.runtime.engine.rows import Rows, merged
 from autosync_lab.runtime.engine.tokens import Tokens
@@ -166,7 +167,7 @@ class ServedShard:
         place = self._place
         if self._through_leader:
             leader = place.first_process(place.node)
-            name = f"{self._name}/node{place.node}"
+            name = f"{self._name}{OWN}node{place.node}"
             inside = self._sum_on(place.device(leader), name, place.processes_on(place.node))
             with tf.name_scope(f"local/{self._name}"):
                 pushed = inside.push(gradient)
@@ -193,7 +194,7 @@ class ServedShard:
                     return self.shard.read()
             leader = place.first_process(place.node)
             cache = Shard(
-                f"{self._name}/node{place.node}/cache",
+                f"{self._name}{OWN}node{place.node}/cache",
                 self.shard.shape,
                 self.shard.dtype.name,
                 place.device(leader),
@@ -237,15 +238,15 @@ class ServedShard:
         return rows
 
     def _queue(self, purpose: str, dtype: tf.DType) -> tf.queue.FIFOQueue:
-        name = f"{self._name}/node{self._place.node}/{purpose}"
-        return tf.queue.FIFOQueue(2, [dtype], shared_name=name, name=name)
+        name = f"{self._name}{OWN}node{self._place.node}/{purpose}"
+        return tf.queue.FIFOQueue(2, [dtype], shared_name=name)
 
     def node_tokens(self, purpose: str) -> Tokens:
         """Tokens among the processes of this node."""
         place = self._place
         leader = place.device(place.first_process(place.node))
         return Tokens(
-            f"{self._name}/node{place.node}/{purpose}",
+            f"{self._name}{OWN}node{place.node}/{purpose}",
             leader,
             2 * place.processes_on(place.node),
         )
@@ -256,10 +257,10 @@ class ServedShard:
 
     @cached_property
     def _tokens(self) -> Tokens:
-        return Tokens(f"{self._name}/tokens", self.shard.device, 2 * self._pushers)
+        return Tokens(f"{self._name}{OWN}tokens", self.shard.device, 2 * self._pushers)
 
     def _sum_on(self, device: str, name: str, pushers: int) -> DenseSum | RowSum:
-        return self._sum_kind(f"{name}/sum", self.shard.shape, self.shard.dtype, device, pushers)
+        return self._sum_kind(f"{name}{OWN}sum", self.shard.shape, self.shard.dtype, device, pushers)
 
     def _update(self, total: tf.Tensor | Rows) -> tf.Operation:
         # An asynchronous push counts as its share of the batch: n pushes move the shard as one synchronous step does.

@@ -102,7 +102,7 @@ def find_row_reads(graph_def: Any, placeholder: str) -> RowReads | None:
             shapes.append((f"{node.name}:0", tf.as_dtype(node.attr["out_type"].type).name))
         else:
             return None
-    if not lookups or any(_depends_on_resources(nodes, _node_of(x.indices)) for x in lookups):
+    if not lookups or any(_cannot_repeat(nodes, _node_of(x.indices)) for x in lookups):
         return None
     # The order of `reads` is an accident of traversal; the graph's own order is the same in every process.
     order = {n.name: i for i, n in enumerate(graph_def.node)}
@@ -145,7 +145,9 @@ def _is_zero(node: Any) -> bool:
     return node is not None and node.op == "Const" and tf.make_ndarray(node.attr["value"].tensor).item() == 0
 
 
-def _depends_on_resources(nodes: dict[str, Any], start: str) -> bool:
+def _cannot_repeat(nodes: dict[str, Any], start: str) -> bool:
+    """True if computing a tensor a second time may give another value: it reads variables, or draws random numbers."""
+    registry = tf.Graph()
     seen: set[str] = set()
     stack = [start]
     while stack:
@@ -155,6 +157,8 @@ def _depends_on_resources(nodes: dict[str, Any], start: str) -> bool:
         seen.add(name)
         node = nodes[name]
         if node.op == "Placeholder" and node.attr["dtype"].type == tf.resource.as_datatype_enum:
+            return True
+        if registry.op_def_for_type(node.op).is_stateful:
             return True
         stack += [_node_of(i) for i in node.input]
     return False

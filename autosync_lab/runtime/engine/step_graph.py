@@ -12,6 +12,7 @@ import tensorflow as tf
 from autosync_lab.model.traced import TracedModel, TracedVariable
 from autosync_lab.runtime.engine.compressor import WireGroup
 from autosync_lab.runtime.engine.constants import constant
+from autosync_lab.runtime.engine.labels import OWN, labels
 from autosync_lab.runtime.engine.optimizer import (
     SHARD_OPTIMIZERS,
     Shard,
@@ -79,6 +80,7 @@ class _Variable:
     ) -> None:
         place = build.place
         self.traced = traced
+        self.label = build.labels[traced.name]
         self.entry = entry
         self.axis = entry.axis or 0
         length = traced.shape[self.axis] if traced.shape else 1
@@ -89,16 +91,16 @@ class _Variable:
         if place.rank is not None:
             self.reads = find_row_reads(build.graph_def, traced.placeholder) if traced.sparse else None
             if self.reads is None:
-                self.copy = Shard(f"copy/{traced.name}", traced.shape, traced.dtype, place.here)
+                self.copy = Shard(f"copy{OWN}{self.label}", traced.shape, traced.dtype, place.here)
                 build.out.initial.append((self.copy, value))
         for s, synchronizer in enumerate(entry.shards):
-            shape, name = traced.shape, traced.name
+            shape, name = traced.shape, self.label
             part = value
             if entry.axis is not None:
                 start, end = self.offsets[s], self.offsets[s + 1]
                 shape = (*shape[: self.axis], end - start, *shape[self.axis + 1 :])
                 part = value.take(range(start, end), axis=self.axis)
-                name = f"{name}/shard{s}"
+                name = f"{self.label}{OWN}shard{s}"
             self.shards.append(self._shard(name, shape, part, synchronizer, build))
 
     def _shard(
@@ -131,7 +133,7 @@ class _Variable:
             return served
         # The only shard of a variable that has a local copy lives in that copy.
         own = self.copy if len(self.entry.shards) == 1 else None
-        local = own or Shard(f"local/{name}", shape, self.traced.dtype, place.here)
+        local = own or Shard(f"local{OWN}{name}", shape, self.traced.dtype, place.here)
         optimizer = SHARD_OPTIMIZERS[build.training.optimizer](local, build.training.learning_rate)
         if place.rank is not None:
             build.out.initial += optimizer.initial_values()
@@ -183,6 +185,7 @@ class _Build:
         self.training = training
         self.out = out
         self.graph_def = tf.compat.v1.GraphDef.FromString(traced.graph_def)
+        self.labels = labels(v.name for v in (*traced.trainable, *traced.state))
 
 
 def build_step_graph(
@@ -232,7 +235,7 @@ def build_local_graph(traced: TracedModel, place: Place, run: str) -> StepGraph:
         build = _Build(traced, Strategy((), place.replicas), place, Training("sgd", 0.0), out)
         input_map = {}
         for variable in traced.trainable:
-            copy = Shard(f"copy/{variable.name}", variable.shape, variable.dtype, place.here)
+            copy = Shard(f"copy{OWN}{build.labels[variable.name]}", variable.shape, variable.dtype, place.here)
             out.initial.append((copy, traced.values[variable.name]))
             input_map[variable.placeholder] = copy.handle
         gradients = _import_step(build, input_map, set())
@@ -326,7 +329,7 @@ def _import_step(build: _Build, input_map: dict[str, tf.Tensor], without: set[st
         _import_indices(build, [])
     replacements = dict(input_map) | out.inputs | _constants(build)
     for variable in traced.state:
-        state = Shard(f"state/{variable.name}", variable.shape, variable.dtype, build.place.here)
+        state = Shard(f"state{OWN}{build.labels[variable.name]}", variable.shape, variable.dtype, build.place.here)
         value = traced.values[variable.name]
         if variable.is_seed:
             # Every replica draws its own dropout masks.
@@ -400,7 +403,7 @@ def _synchronize(
             dense.set_shape(shard.shard.shape)
             part = dense
         kind = "gather" if isinstance(part, Rows) else synchronizer.compressor
-        group = f"group{synchronizer.group}" if synchronizer.group is not None else f"single/{variable.traced.name}/{s}"
+        group = f"group{synchronizer.group}" if synchronizer.group is not None else f"single/{variable.label}/{s}"
         piece = _Piece(shard, part, reads)
         pieces.setdefault((f"{run}/{group}", kind), []).append(piece)
         in_copy = shard.shard is variable.copy

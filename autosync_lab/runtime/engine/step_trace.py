@@ -68,7 +68,7 @@ def _transfer(label: str, place: Place) -> tuple[str, str] | None:
 
 
 def _shard(name: str) -> str:
-    """The shard in a name such as pull/dense/kernel/shard0_1/ReadVariableOp."""
+    """The shard in a name such as pull/dense/kernel>shard0_1/ReadVariableOp."""
     return _SUFFIX.sub("", name.split("/", 1)[1])
 
 

@@ -32,6 +32,8 @@ class EmulatedLauncher(ForkingLauncher):
             "tcp_congestion_control": self.network.congestion_control,
             "queue_bytes": str(self.network.queue_bytes),
         }
+        if not self.network.has_latency:
+            self.versions["netem"] = "none: links have no added latency"
 
     def mend(self) -> None:
         super().mend()
