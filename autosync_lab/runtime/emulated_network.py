@@ -12,13 +12,17 @@ from autosync_lab.errors import ClusterUnavailable
 from autosync_lab.runtime.namespaces import UNSHARE, enter_command, wait_for_namespaces
 
 SWITCH_ADDRESS = "10.77.255.254"
-QUEUE_BYTES = 256 * 1024
-"""Bytes that wait at each end of a link before packets are dropped, unless the cluster's options say otherwise. Deeper
-queues let acknowledgements wait behind data, which keeps pushes and pulls from overlapping."""
+QUEUE_BYTES = 1024 * 1024
+"""Bytes that wait at each end of a link before packets are dropped, unless the cluster's options say otherwise."""
+
+RECEIVE_BYTES = 256 * 1024
+"""Receive buffer of a connection, about twice its window: what several senders have under way to one receiver together
+fits into its link's queue. So nearly nothing is dropped and sent again, and acknowledgements do not wait long behind
+data, which would keep pushes and pulls from overlapping."""
 
 CONGESTION_CONTROL = "reno"
 """TCP's congestion control on nodes, unless the cluster's options say otherwise. It is the one that every namespace may
-set; BBR, some systems' default, ignores the drops of so short a queue and then resends up to a quarter of the bytes."""
+set; BBR, some systems' default, ignores the drops of a short queue and then resends up to a quarter of the bytes."""
 
 BURST_BYTES = 64 * 1024
 """Token bucket of each link: the smallest that passes one 64 KiB segmentation-offload packet at once."""
@@ -147,8 +151,16 @@ class EmulatedNetwork:
                 f"net.ipv4.tcp_congestion_control={self.congestion_control}",
                 # A connection that rested while the replicas computed starts at the speed that it had.
                 "net.ipv4.tcp_slow_start_after_idle=0",
+                f"net.ipv4.tcp_rmem=4096 65536 {self._receive_bytes(node)}",
             ],
         )
+
+    def _receive_bytes(self, node: Node) -> int:
+        # Where packets take long, more are on their way.
+        if node.down_gbps == float("inf"):
+            return 64 * RECEIVE_BYTES
+        round_trip_s = 2 * (node.latency_s + max(n.latency_s for n in self._cluster.nodes))
+        return max(RECEIVE_BYTES, round(4 * node.down_bytes_per_s * round_trip_s))
 
     def _limit(self, pid: int, interface: str, gbps: float, latency_s: float) -> None:
         if gbps < float("inf"):

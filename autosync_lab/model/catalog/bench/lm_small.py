@@ -17,7 +17,7 @@ ZIPF = 1.0
 
 
 def build(
-    batch: int = 16, length: int = 16, dtype: str = "float32", batches: int = BATCHES
+    batch: int = 64, length: int = 16, dtype: str = "float32", batches: int = BATCHES
 ) -> tuple[keras.Model, Any, list[tuple[Any, Any]]]:
     """An embedding of 30,000 words, an LSTM, and a prediction among 256 words."""
     layers = keras.layers
