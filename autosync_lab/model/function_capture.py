@@ -38,6 +38,8 @@ def capture_function(function: Any, variables: Sequence[Any], batch: Any, *, nam
     where = f"model {name!r}"
     if not callable(function):
         raise InvalidModel("a function of the batch is needed", where=where, received=type(function).__name__)
+    if not isinstance(variables, Sequence):
+        raise InvalidModel("variables are a list of tf.Variable", where=where, received=type(variables).__name__)
     batches = stack_batches(batch, where)
     named: list[NamedVariable] = []
     taken: set[str] = set()

@@ -121,6 +121,9 @@ def _notes(model: Any) -> list[str]:
         for method in ("train_step", "compute_loss")
         if getattr(type(model), method) is not getattr(keras.Model, method)
     ]
+    constrained = sorted(v.path for v in model.trainable_variables if getattr(v, "constraint", None) is not None)
+    if constrained:
+        notes.append(f"constraints are not applied after updates: {', '.join(constrained)}")
     return notes
 
 

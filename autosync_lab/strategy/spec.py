@@ -24,6 +24,11 @@ SPARSE_MODES = ("gather", "dense")
 """How all-reduce carries a sparse gradient: all-gather of its rows, or all-reduce of the densified gradient."""
 
 
+def _must_be(kind: type, value: Any, rule: str) -> None:
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise InvalidStrategy(rule, received=value)
+
+
 @dataclass(frozen=True)
 class ParameterServer:
     """A shard owned by the server of one node.
@@ -40,6 +45,10 @@ class ParameterServer:
     local_replication: bool = False
 
     kind: Literal["ps"] = "ps"
+
+    def __post_init__(self) -> None:
+        _must_be(str, self.destination, "a destination is the name of a node")
+        _must_be(bool, self.local_replication, "local_replication is true or false")
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,8 @@ class AllReduce:
     kind: Literal["ar"] = "ar"
 
     def __post_init__(self) -> None:
+        if self.group is not None:
+            _must_be(int, self.group, "a group id is 0 or more, or null")
         if self.group is not None and self.group < 0:
             raise InvalidStrategy("a group id is 0 or more, or null", received=self.group)
         if self.compressor not in COMPRESSORS:
@@ -93,8 +104,14 @@ class VariableStrategy:
     axis: int | None = None
 
     def __post_init__(self) -> None:
+        _must_be(str, self.variable, "a variable is known by its name")
         object.__setattr__(self, "shards", tuple(self.shards))
         where = f"variable {self.variable!r}"
+        for shard in self.shards:
+            if not isinstance(shard, ParameterServer | AllReduce):
+                raise InvalidStrategy("a shard is a ParameterServer or an AllReduce", where=where, received=shard)
+        if self.axis is not None:
+            _must_be(int, self.axis, "a partition axis is 0 or more")
         if not self.shards:
             raise InvalidStrategy("a variable has at least one shard", where=where)
         if self.axis is None and len(self.shards) > 1:
@@ -135,6 +152,13 @@ class Strategy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", tuple(self.variables))
+        for entry in self.variables:
+            _must_be(VariableStrategy, entry, "a strategy has one VariableStrategy for each variable")
+        _must_be(int, self.replicas, "a strategy has at least 1 replica")
+        _must_be(bool, self.synchronous, "synchronous is true or false")
+        _must_be(int, self.push_credit, "push_credit is 0 (no limit) or more")
+        if self.staleness is not None:
+            _must_be(int, self.staleness, "a staleness bound is a whole number of steps")
         if self.replicas < 1:
             raise InvalidStrategy("a strategy has at least 1 replica", received=self.replicas)
         if self.push_credit < 0:
@@ -208,7 +232,7 @@ class Strategy:
         """
         if not isinstance(document, dict) or document.get("format") != "autosync-lab/strategy":
             raise InvalidStrategy("this is no strategy file", where=where)
-        if document.get("version") != FORMAT_VERSION:
+        if document.get("version") != FORMAT_VERSION or type(document["version"]) is not int:
             raise InvalidStrategy(
                 f"this version reads strategy files of version {FORMAT_VERSION}",
                 where=where,
@@ -227,7 +251,14 @@ class Strategy:
         staleness = _integer(document, "staleness", where) if document.get("staleness") is not None else None
         push_credit = _integer(document, "push_credit", where) if "push_credit" in document else 0
         with _located(where):
-            return cls(variables, replicas, synchronous, staleness, push_credit)
+            strategy = cls(variables, replicas, synchronous, staleness, push_credit)
+        if document.get("id", strategy.id) != strategy.id:
+            raise InvalidStrategy(
+                f"this content has the id {strategy.id!r}: the file was changed; remove its id if that was meant",
+                where=where,
+                received=document["id"],
+            )
+        return strategy
 
 
 def _variable_to_json(entry: VariableStrategy) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-from autosync_lab.errors import InvalidInput, MissingExtra, StoreUnavailable
+from autosync_lab.errors import InvalidInput, InvalidStrategy, MissingExtra, StoreUnavailable
 from autosync_lab.runtime.trial import Status, Trial
 from autosync_lab.strategy.spec import Strategy
 from autosync_lab.study.rows import json_text, trial_from_row, trial_to_row
@@ -200,7 +200,10 @@ class TrialStore:
         columns = [f"{_FRAME_SQL.get(name, name)} AS {name}" for name in _FRAME_COLUMNS]
         rows = self._read(f"SELECT {', '.join(columns)} FROM trials ORDER BY number")
         frame: pd.DataFrame = pandas.DataFrame([tuple(row) for row in rows], columns=list(_FRAME_COLUMNS))
-        frame = frame.astype(_FRAME_COLUMNS)
+        try:
+            frame = frame.astype(_FRAME_COLUMNS)
+        except (ValueError, TypeError) as error:
+            raise InvalidInput(f"a trial in this store is damaged ({error})", where=str(self.path)) from None
         created = pandas.to_datetime(frame["created"], utc=True, format="ISO8601", errors="coerce")
         frame["created"] = created.astype("datetime64[us, UTC]")
         return frame
@@ -302,9 +305,18 @@ class TrialStore:
             values,
         ):
             key = row["strategy_id"]
-            if key is not None and key not in strategies:
-                strategies[key] = Strategy.loads(row["document"], where=f"{self.path}: strategy {key}")
-            trials.append(trial_from_row(dict(row), strategies.get(key)))
+            try:
+                if key is not None and key not in strategies:
+                    strategies[key] = Strategy.loads(row["document"], where=f"{self.path}: strategy {key}")
+                trials.append(trial_from_row(dict(row), strategies.get(key)))
+            except InvalidStrategy:
+                raise
+            except (ValueError, TypeError, AttributeError) as error:
+                raise InvalidInput(
+                    f"a trial in this store is damaged ({error})",
+                    where=str(self.path),
+                    received=f"trial {row['number']}",
+                ) from None
             last = row["number"]
         return trials, last
 

@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -239,3 +240,32 @@ def test_traffic_of_rows() -> None:
     assert traffic_matrix(model, two, gathered).tolist() == [[0.0, 5 * 40], [5 * 40, 0.0]]
     dense = Strategy((VariableStrategy("t", (AllReduce(None, "none", "dense"),)),), 2)
     assert traffic_matrix(model, two, dense).tolist() == [[0.0, 3200.0], [3200.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: AllReduce(1.5),  # type: ignore[arg-type]
+        lambda: AllReduce(True),
+        lambda: AllReduce("x"),  # type: ignore[arg-type]
+        lambda: ParameterServer(5),  # type: ignore[arg-type]
+        lambda: VariableStrategy("w", (1, 2), 0),  # type: ignore[arg-type]
+        lambda: VariableStrategy("w", (AllReduce(), AllReduce()), 0.5),  # type: ignore[arg-type]
+        lambda: Strategy((), float("nan")),  # type: ignore[arg-type]
+        lambda: Strategy((), 2, synchronous="no"),  # type: ignore[arg-type]
+        lambda: Strategy((), 2, push_credit=1.0),  # type: ignore[arg-type]
+        lambda: Strategy((), 2, synchronous=False, staleness=20_000),
+    ],
+)
+def test_nonsense_cannot_be_built(make: Callable[[], object]) -> None:
+    with pytest.raises(asl.InvalidInput):
+        make()
+
+
+def test_a_changed_file_is_told_by_its_id() -> None:
+    document = Strategy((VariableStrategy("w", (AllReduce(),)),), 2).to_json()
+    document["push_credit"] = 4
+    with pytest.raises(asl.InvalidInput, match="was changed"):
+        Strategy.from_json(document)
+    del document["id"]
+    assert Strategy.from_json(document).push_credit == 4

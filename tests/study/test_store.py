@@ -2,6 +2,7 @@ import json
 import math
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -339,3 +340,18 @@ def test_a_store_of_version_1_can_be_read_and_extended(tmp_path: Path) -> None:
         assert math.isnan(old[3].setup_s)
         store.add(make_trial("new"))
         assert len(store) == 5
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("step_times_s", "{"), ("losses", "3"), ("versions", "[1"), ("bytes_sent", "[1]"), ("events", '"x"')],
+)
+def test_a_damaged_trial_is_one_clear_error(tmp_path: Path, column: str, value: str) -> None:
+    path = tmp_path / "trials.db"
+    with TrialStore(path) as store:
+        store.add(make_trial("t"))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"UPDATE trials SET {column} = ?", (value,))
+        connection.commit()
+    with TrialStore(path) as store, pytest.raises(InvalidInput, match="damaged"):
+        store.trials()
