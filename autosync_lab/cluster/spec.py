@@ -134,6 +134,8 @@ class ClusterSpec:
         where = f"cluster {self.name!r}"
         if not self.name:
             raise InvalidCluster("a cluster needs a name", received=self.name)
+        if not self.name.isprintable():
+            raise InvalidCluster("a cluster's name can be printed", received=self.name)
         if not self.nodes:
             raise InvalidCluster("a cluster has at least one node", where=where)
         if self.launcher not in LAUNCHERS:

@@ -100,6 +100,18 @@ class EmulatedNetwork:
         """Bytes that each node's interface has sent and received since it was made."""
         return {node.name: self._interface_bytes(i) for i, node in enumerate(self._cluster.nodes)}
 
+    def check(self, node: int) -> None:
+        """Make sure that a node is there.
+
+        Raises
+        ------
+        ClusterUnavailable
+            If the process that holds its namespaces was ended: they are gone for good.
+        """
+        if self._holders[node].poll() is not None:
+            name = self._cluster.nodes[node].name
+            raise ClusterUnavailable(f"the network of node {name} is gone; open the cluster again", stage="network")
+
     def close(self) -> None:
         """Let the nodes vanish."""
         for holder in self._holders:
@@ -200,6 +212,7 @@ class EmulatedNetwork:
                 self.has_latency = False
 
     def _interface_bytes(self, node: int) -> tuple[int, int]:
+        self.check(node)
         table = Path(f"/proc/{self._holders[node].pid}/net/dev").read_text()
         for line in table.splitlines():
             name, _, counters = line.partition(":")

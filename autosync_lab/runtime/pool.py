@@ -257,6 +257,9 @@ class WorkerPool:
             how = f"was ended by signal {-code}"
         else:
             how = f"exited with code {code}"
+        limit = self.cluster.nodes[self.places[index].node].memory_gib
+        if limit is not None:
+            how += f"; its memory_gib is {limit:g}, of which TensorFlow alone takes more than 1"
         return WorkerFailed(f"{self.name(index)} (pid {process.pid}) {how}", process.stderr_tail(), code)
 
     def _silent(self, order: str, patience_s: float, waiting: set[int], said: dict[int, str]) -> WorkerFailed:

@@ -13,6 +13,7 @@ import pytest
 
 import autosync_lab as asl
 from autosync_lab.cluster.spec import ClusterSpec, Node
+from autosync_lab.errors import ClusterUnavailable
 from autosync_lab.runtime.launchers.emulated import EmulatedLauncher
 from autosync_lab.runtime.runner import Progress, Runner
 from autosync_lab.runtime.trial import Trial
@@ -182,3 +183,15 @@ def test_cancelling_while_the_pool_restarts_stops_the_trial() -> None:
         assert runner.measure(model, strategy, steps=1).status == "stopped"
         timer.join()
         assert runner.measure(model, strategy, steps=1).status == "ok"
+
+
+def test_a_lost_node_is_said_plainly() -> None:
+    model, cluster = asl.load_model("ncf-small"), fast_cluster(2, 1, 0)
+    with asl.open_cluster(cluster) as runner:
+        assert isinstance(runner.launcher, EmulatedLauncher)
+        holder = runner.launcher.namespace_pid(0)
+        assert holder is not None
+        os.kill(holder, signal.SIGKILL)
+        psutil.wait_procs([psutil.Process(holder)], timeout=10)
+        with pytest.raises(ClusterUnavailable, match="network of node node0 is gone"):
+            runner.measure(model, asl.build_strategy("ps", model, cluster), steps=1)

@@ -39,6 +39,7 @@ class EmulatedLauncher(ForkingLauncher):
         super().mend()
         assert self.network is not None
         for node in range(len(self._cluster.nodes)):
+            self.network.check(node)
             self.network.set_link(node, up=True)
 
     def close(self) -> None:
