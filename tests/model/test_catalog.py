@@ -109,7 +109,7 @@ def test_shape_of_the_bench_models() -> None:
     for name in ("bert-tiny", "ncf-small", "lm-small"):
         sparse = [v for v in load_model(name).variables if v.sparse]
         assert sparse
-        assert all((v.touched_rows or 0) < 0.03 * v.shape[0] for v in sparse)
+        assert all((v.touched_rows or 0) < 0.1 * v.shape[0] for v in sparse)
 
 
 @pytest.mark.parametrize("name", BENCH)
