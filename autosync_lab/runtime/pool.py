@@ -69,6 +69,7 @@ class WorkerPool:
         self.processes: list[WorkerProcess] = []
         self._rendezvous: WorkerProcess | None = None
         self._role = role
+        self.fusing = False
         self._answers: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
         self._cancel = threading.Event()
 
@@ -77,8 +78,14 @@ class WorkerPool:
         """True while all processes are started."""
         return bool(self.processes)
 
-    def start(self) -> None:
+    def start(self, fusing: bool = False) -> None:
         """Start all processes.
+
+        Parameters
+        ----------
+        fusing : bool
+            Horovod fuses collectives as it likes. Else each of them travels by itself. It takes no other order while it
+            runs.
 
         Raises
         ------
@@ -86,6 +93,7 @@ class WorkerPool:
             Naming the process that failed, with what it wrote.
         """
         self._answers = queue.SimpleQueue()
+        self.fusing = fusing
         try:
             self._rendezvous = self.launcher.spawn(
                 "rendezvous",
@@ -302,6 +310,6 @@ class WorkerPool:
             # Horovod's ranks talk at every tick, also while they have nothing to reduce: at its default of 1 ms that is
             # half a megabyte per second and node, and a good part of a core shared by several nodes.
             "HOROVOD_CYCLE_TIME": "5",
-            # A group is fused with nothing else: what the strategy says is what travels together.
-            "HOROVOD_DISABLE_GROUP_FUSION": "1",
+            # Set, it turns off all fusion but that inside groups, also that of collectives which are in no group.
+            "HOROVOD_DISABLE_GROUP_FUSION": "0" if self.fusing else "1",
         }

@@ -24,7 +24,7 @@ from autosync_lab.model.spec import ModelSpec
 from autosync_lab.runtime.launchers.base import Launcher
 from autosync_lab.runtime.pool import Answer, Cancelled, WorkerFailed, WorkerPool
 from autosync_lab.runtime.trial import OPTIMIZERS, Event, Trial
-from autosync_lab.strategy.spec import Strategy
+from autosync_lab.strategy.spec import AllReduce, Strategy
 from autosync_lab.strategy.traffic import link_time_s
 from autosync_lab.strategy.validate import validate_strategy
 
@@ -304,12 +304,14 @@ class Runner:
     ) -> None:
         self.close()
 
-    def _ensure_up(self) -> None:
+    def _ensure_up(self, fusing: bool = False) -> None:
         if self._closed:
             raise ClusterUnavailable("this runner is closed", stage="start")
+        if self._pool.up and self._pool.fusing != fusing:
+            self._drop_pool()
         if not self._pool.up:
             self._launcher.mend()
-            self._pool.start()
+            self._pool.start(fusing)
 
     def _drop_pool(self) -> None:
         self._pool.kill()
@@ -375,7 +377,7 @@ class Runner:
             )
             run = _Run(self, record, timeout_s, on_progress)
             try:
-                self._ensure_up()
+                self._ensure_up(_leaves_fusion_to_horovod(strategy))
                 parameters = run.perform(model, trace, fetch_from)
             except WorkerFailed as error:
                 self._drop_pool()
@@ -555,6 +557,12 @@ class _Run:
             with np.load(io.BytesIO(answer.payload), allow_pickle=False) as archive:
                 parameters.append({name: archive[str(i)] for i, name in enumerate(names)})
         return parameters
+
+
+def _leaves_fusion_to_horovod(strategy: Strategy) -> bool:
+    """True if collectives are in no group: Horovod can either fuse all of them as it likes, or none across groups."""
+    reduced = [s for v in strategy.variables for s in v.shards if isinstance(s, AllReduce)]
+    return bool(reduced) and all(s.group is None for s in reduced)
 
 
 def _whole(where: str, value: Any) -> int:

@@ -58,7 +58,8 @@ class AllReduce:
     Parameters
     ----------
     group : int, optional
-        Shards with one group id travel as one fused collective; None leaves fusion to Horovod.
+        Shards with one group id travel as one fused collective. None: a collective of its own, and if all all-reduced
+        shards of a strategy say so, Horovod fuses what is ready at the same time.
     compressor : str
         One of `COMPRESSORS`.
     sparse_as : str
