@@ -12,13 +12,73 @@ step_times
     A view: seconds of every timed step of every worker.
 node_bytes
     A view: bytes per timed step that every node sent and received.
+studies
+    One row per study, by name; `config` is JSON: what decides its proposals.
+study_rounds, study_proposals
+    What a study's search was asked (`asks` is a JSON list of numbers) and proposed, in order, written before the first
+    of a round is measured.
+study_trials
+    Which trials are of which study, numbered from 1 as they ended, and what for.
+study_events
+    What happened in a study, numbered from 1; `data` is JSON.
+
+Version 1 had no studies.
 """
 
 APPLICATION_ID = int.from_bytes(b"ASLt")
 """Marks the file's header (SQLite's `application_id`), so that no other program's database is taken for a store."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """SQLite's `user_version` of the files that this version writes."""
+
+_STUDIES = (
+    """
+    CREATE TABLE studies (
+        name TEXT PRIMARY KEY,
+        config TEXT NOT NULL,
+        created TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE study_rounds (
+        study TEXT NOT NULL REFERENCES studies (name),
+        round INTEGER NOT NULL,
+        asks TEXT NOT NULL,
+        PRIMARY KEY (study, round)
+    )
+    """,
+    """
+    CREATE TABLE study_proposals (
+        study TEXT NOT NULL REFERENCES studies (name),
+        round INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        strategy_id TEXT NOT NULL REFERENCES strategies (id),
+        predicted_s REAL,
+        PRIMARY KEY (study, round, position)
+    )
+    """,
+    """
+    CREATE TABLE study_trials (
+        study TEXT NOT NULL REFERENCES studies (name),
+        number INTEGER NOT NULL,
+        trial_id TEXT NOT NULL REFERENCES trials (id),
+        role TEXT NOT NULL CHECK (role IN ('baseline', 'proposal', 'anchor', 'final')),
+        round INTEGER NOT NULL,
+        PRIMARY KEY (study, number)
+    )
+    """,
+    """
+    CREATE TABLE study_events (
+        study TEXT NOT NULL REFERENCES studies (name),
+        number INTEGER NOT NULL,
+        time TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        data TEXT NOT NULL,
+        PRIMARY KEY (study, number)
+    )
+    """,
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
+)
 
 CREATE = (
     """
@@ -78,5 +138,9 @@ CREATE = (
     LEFT JOIN json_each(trials.bytes_received) AS received ON received.key = sent.key
     """,
     f"PRAGMA application_id = {APPLICATION_ID}",
-    f"PRAGMA user_version = {SCHEMA_VERSION}",
+    *_STUDIES,
 )
+"""What makes a new file."""
+
+UPGRADES: dict[int, tuple[str, ...]] = {1: _STUDIES}
+"""What makes a file of the next version of one of an older version."""

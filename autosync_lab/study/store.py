@@ -1,29 +1,19 @@
 """`TrialStore`: trials in one SQLite file."""
 
 import sqlite3
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-from autosync_lab.errors import InvalidInput, InvalidStrategy, MissingExtra, StoreUnavailable
+from autosync_lab.errors import InvalidInput, InvalidStrategy, MissingExtra
 from autosync_lab.runtime.trial import Status, Trial
 from autosync_lab.strategy.spec import Strategy
+from autosync_lab.study.database import Database
 from autosync_lab.study.rows import json_text, trial_from_row, trial_to_row
-from autosync_lab.study.schema import APPLICATION_ID, CREATE, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LOCK_PATIENCE_S = 60.0
-"""How long a writer waits for another one. A transaction takes milliseconds, so only a stopped process lasts longer."""
-
-_HEADER_BYTES = 100
-_MAGIC = b"SQLite format 3\x00"
 
 _FRAME_COLUMNS = {
     "created": "str",
@@ -80,11 +70,7 @@ class TrialStore:
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else Path(path)
-        if self.path is None:
-            self._connect("file::memory:", self._create)
-        else:
-            _check_file(self.path)
-            self._connect(f"{self.path.absolute().as_uri()}?mode=rwc", self._create, self._journal_ahead)
+        self.database = Database(self.path)
 
     @classmethod
     def open_readonly(cls, path: str | Path) -> Self:
@@ -99,17 +85,7 @@ class TrialStore:
         """
         store = cls.__new__(cls)
         store.path = Path(path)
-        if store.path.parent.is_dir() and not store.path.exists():
-            raise InvalidInput("there is no trial store of this name", received=str(path))
-        _check_file(store.path)
-        uri = store.path.absolute().as_uri()
-        try:
-            # SQLite's own read-only mode would leave its log files behind.
-            store._connect(f"{uri}?mode=rw", store._refuse_writing)
-        except StoreUnavailable:
-            # Write-ahead logging needs a small file beside the store even to read it. Where that cannot be made there
-            # is no writer either, and the store can be read as a file that does not change.
-            store._connect(f"{uri}?immutable=1")
+        store.database = Database.open_readonly(store.path)
         return store
 
     def add(self, trial: Trial) -> None:
@@ -122,27 +98,8 @@ class TrialStore:
         StoreUnavailable
             If the system refuses (disk full, for example); then nothing of the trial is stored.
         """
-        row = trial_to_row(trial)
-        names = ", ".join(row)
-        marks = ", ".join(f":{name}" for name in row)
-        with self._transaction() as connection:
-            if trial.strategy is not None:
-                connection.execute(
-                    "INSERT OR IGNORE INTO strategies VALUES (?, ?)",
-                    (trial.strategy.id, json_text(trial.strategy.to_json())),
-                )
-            try:
-                connection.execute(f"INSERT INTO trials ({names}) VALUES ({marks})", row)
-            except sqlite3.IntegrityError as error:
-                if "trials.id" in str(error):
-                    raise InvalidInput("a trial with this id is stored already", received=trial.id) from None
-                raise InvalidInput(f"this trial cannot be stored: {error}", received=trial.id) from None
-            except OverflowError:
-                raise InvalidInput(
-                    "whole numbers of a trial fit in 64 bits",
-                    where=f"trial {trial.id!r}",
-                    received=trial.seed,
-                ) from None
+        with self.database.transaction() as connection:
+            insert_trial(connection, trial)
 
     def trials(
         self,
@@ -198,7 +155,7 @@ class TrialStore:
         """
         pandas = _pandas()
         columns = [f"{_FRAME_SQL.get(name, name)} AS {name}" for name in _FRAME_COLUMNS]
-        rows = self._read(f"SELECT {', '.join(columns)} FROM trials ORDER BY number")
+        rows = self.database.read(f"SELECT {', '.join(columns)} FROM trials ORDER BY number")
         frame: pd.DataFrame = pandas.DataFrame([tuple(row) for row in rows], columns=list(_FRAME_COLUMNS))
         try:
             frame = frame.astype(_FRAME_COLUMNS)
@@ -218,7 +175,7 @@ class TrialStore:
             "worker": "int64",
             "seconds": "float64",
         }
-        rows = self._read(
+        rows = self.database.read(
             "SELECT trial_id, label, simulated, step, worker, seconds"
             " FROM step_times JOIN trials ON trials.id = trial_id ORDER BY number, step, worker"
         )
@@ -226,13 +183,11 @@ class TrialStore:
         return frame
 
     def __len__(self) -> int:
-        return int(self._read("SELECT count(*) FROM trials")[0][0])
+        return int(self.database.read("SELECT count(*) FROM trials")[0][0])
 
     def close(self) -> None:
         """Release the file. Closing twice is fine."""
-        with self._lock:
-            self._connection.close()
-            self._open = False
+        self.database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -245,61 +200,10 @@ class TrialStore:
     def __repr__(self) -> str:
         return f"TrialStore({str(self.path)!r})" if self.path else "TrialStore(None)"
 
-    def _connect(self, uri: str, *prepare: Callable[[], None]) -> None:
-        self._lock = threading.RLock()
-        with self._system_errors():
-            self._connection = sqlite3.connect(
-                uri, uri=True, timeout=LOCK_PATIENCE_S, isolation_level=None, check_same_thread=False
-            )
-            self._open = True
-            try:
-                self._connection.row_factory = sqlite3.Row
-                for step in prepare:
-                    step()
-                _require_version(self._schema_version(), self.path)
-            except BaseException:
-                self.close()
-                raise
-
-    def _create(self) -> None:
-        # FULL: a commit is on the disk when it returns, so that not even a power cut loses a trial.
-        self._connection.execute("PRAGMA synchronous = FULL")
-        if self._schema_version():
-            return
-        # Tables and header marks are written before write-ahead logging is switched on, so they are in the file itself
-        # and never only in its log: any program can tell what the file is from its first bytes.
-        with self._transaction() as connection:
-            if not self._schema_version():
-                for statement in CREATE:
-                    connection.execute(statement)
-
-    def _refuse_writing(self) -> None:
-        self._connection.execute("PRAGMA query_only = ON")
-
-    def _journal_ahead(self) -> None:
-        # SQLite does not wait for a lock while it switches the journal; another process that is opening the same new
-        # file holds it for an instant.
-        give_up = time.monotonic() + LOCK_PATIENCE_S
-        while True:
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > give_up:
-                    raise
-                time.sleep(0.01)
-
-    def _schema_version(self) -> int:
-        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
-
-    def _read(self, sql: str, values: tuple[Any, ...] = ()) -> list[sqlite3.Row]:
-        with self._lock, self._system_errors():
-            return self._live().execute(sql, values).fetchall()
-
     def _read_trials(self, where: str, values: tuple[Any, ...], last: int = 0) -> tuple[list[Trial], int]:
         strategies: dict[str, Strategy] = {}
         trials = []
-        for row in self._read(
+        for row in self.database.read(
             "SELECT trials.*, document FROM trials LEFT JOIN strategies ON strategies.id = strategy_id"
             f" WHERE {where} ORDER BY number",
             values,
@@ -320,73 +224,41 @@ class TrialStore:
             last = row["number"]
         return trials, last
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._system_errors():
-            connection = self._live()
-            # IMMEDIATE: a transaction that starts as a reader cannot wait for its turn to write.
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException as error:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                if isinstance(error, sqlite3.OperationalError) and "readonly" in str(error):
-                    raise InvalidInput("this trial store can only be read", received=str(self.path)) from None
-                raise
 
-    def _live(self) -> sqlite3.Connection:
-        if not self._open:
-            raise InvalidInput("this trial store is closed", received=str(self.path))
-        return self._connection
+def insert_strategy(connection: sqlite3.Connection, strategy: Strategy) -> None:
+    """Add a strategy, inside a transaction; one that is there already stays as it is."""
+    connection.execute("INSERT OR IGNORE INTO strategies VALUES (?, ?)", (strategy.id, json_text(strategy.to_json())))
 
-    @contextmanager
-    def _system_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            if "not a database" in str(error):
-                raise InvalidInput("this file is no trial store", received=str(self.path)) from None
-            raise StoreUnavailable(str(self.path), str(error)) from error
-        except OSError as error:
-            raise StoreUnavailable(str(self.path), str(error)) from error
+
+def insert_trial(connection: sqlite3.Connection, trial: Trial) -> None:
+    """Add a trial and its strategy, inside a transaction.
+
+    Raises
+    ------
+    InvalidInput
+        If a trial with this id is there already, or it cannot be stored.
+    """
+    row = trial_to_row(trial)
+    names = ", ".join(row)
+    marks = ", ".join(f":{name}" for name in row)
+    if trial.strategy is not None:
+        insert_strategy(connection, trial.strategy)
+    try:
+        connection.execute(f"INSERT INTO trials ({names}) VALUES ({marks})", row)
+    except sqlite3.IntegrityError as error:
+        if "trials.id" in str(error):
+            raise InvalidInput("a trial with this id is stored already", received=trial.id) from None
+        raise InvalidInput(f"this trial cannot be stored: {error}", received=trial.id) from None
+    except OverflowError:
+        raise InvalidInput(
+            "whole numbers of a trial fit in 64 bits", where=f"trial {trial.id!r}", received=trial.seed
+        ) from None
 
 
 _FRAME_SQL = {
     "bytes_sent": "(SELECT sum(value) FROM json_each(trials.bytes_sent))",
     "bytes_received": "(SELECT sum(value) FROM json_each(trials.bytes_received))",
 }
-
-
-def _check_file(path: Path) -> None:
-    """Look at the file's first bytes, so that a file of another program is not even opened as a database."""
-    if path.is_dir():
-        raise InvalidInput("a trial store is a file, not a folder", received=str(path))
-    if not path.parent.is_dir():
-        raise InvalidInput("the folder of a trial store must exist", received=str(path))
-    try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise StoreUnavailable(str(path), str(error)) from error
-    if not header:
-        return
-    if not header.startswith(_MAGIC) or len(header) < _HEADER_BYTES:
-        raise InvalidInput("this file is no trial store (it is no SQLite database)", received=str(path))
-    # https://sqlite.org/fileformat.html, section 1.3: user version at 60, application id at 68, big-endian.
-    if int.from_bytes(header[68:72]) != APPLICATION_ID:
-        raise InvalidInput("this file is no trial store (it is a database of another program)", received=str(path))
-    _require_version(int.from_bytes(header[60:64]), path)
-
-
-def _require_version(version: int, path: Path | None) -> None:
-    if version != SCHEMA_VERSION:
-        raise InvalidInput(
-            f"this version reads trial stores of version {SCHEMA_VERSION}", where=str(path), received=version
-        )
 
 
 def _utc(moment: str | datetime) -> datetime:

@@ -233,7 +233,7 @@ def other_program(path: Path) -> None:
 def newer_version(path: Path) -> None:
     TrialStore(path).close()
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute("PRAGMA user_version = 3")
     connection.close()
 
 
@@ -249,7 +249,7 @@ def short_file(path: Path) -> None:
     ("make", "message"),
     [
         (other_program, "another program"),
-        (newer_version, r"version 1 \(received 2\)"),
+        (newer_version, r"versions 1 to 2 \(received 3\)"),
         (text_file, "no SQLite database"),
         (short_file, "no SQLite database"),
     ],
@@ -340,6 +340,24 @@ def test_a_store_of_version_1_can_be_read_and_extended(tmp_path: Path) -> None:
         assert math.isnan(old[3].setup_s)
         store.add(make_trial("new"))
         assert len(store) == 5
+
+
+def test_a_store_of_version_1_becomes_one_of_this_version(tmp_path: Path) -> None:
+    path = tmp_path / "v1.db"
+    path.write_bytes((OLD_STORES / "v1.db").read_bytes())
+    with TrialStore(path) as store:
+        assert store.database.version == 2
+    with TrialStore(path) as store, TrialStore(None) as new:
+        tables = "SELECT sql FROM sqlite_schema ORDER BY type, name"
+        assert [row[0] for row in store.database.read(tables)] == [row[0] for row in new.database.read(tables)]
+
+
+def test_reading_only_leaves_a_store_of_version_1_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "v1.db"
+    path.write_bytes((OLD_STORES / "v1.db").read_bytes())
+    with TrialStore.open_readonly(path) as store:
+        assert (len(store), store.database.version) == (4, 1)
+    assert path.read_bytes() == (OLD_STORES / "v1.db").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,17 @@ def test_a_killed_writer_loses_nothing_it_had_added(tmp_path: Path) -> None:
         store.add(make_trial("after"))
 
 
+def test_a_reader_in_the_writers_process_costs_the_writer_nothing(tmp_path: Path) -> None:
+    """A process that closes a file of its own loses the locks of its open stores; another then deletes their log."""
+    path = tmp_path / "t.db"
+    with TrialStore(path) as writer:
+        writer.add(make_trial("a"))
+        TrialStore.open_readonly(path).close()
+        finish(start(WRITER, path, "other", 1))
+        writer.add(make_trial("b"))
+        finish(start(READER, path, 3))
+
+
 def test_threads_share_one_store(tmp_path: Path) -> None:
     with TrialStore(tmp_path / "t.db") as store, ThreadPoolExecutor(3) as threads:
 
