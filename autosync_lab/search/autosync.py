@@ -1,0 +1,98 @@
+"""`autosync`: propose thousands, score them, measure a few that are good and diverse, learn, and again.
+
+Source: Zhang et al., "AutoSync: learning to synchronize for data-parallel distributed deep learning", NeurIPS 2020.
+Beyond it: the cost model is the prior before any trial, and proposals are bred from the best ones before they are
+measured, which costs milliseconds.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from autosync_lab.search.base import Observation, SearchAlgorithm
+from autosync_lab.search.diverse_pick import diverse_pick
+from autosync_lab.simulator.base import Simulator
+from autosync_lab.space.batch import StrategyBatch
+from autosync_lab.space.space import StrategySpace
+
+PROPOSALS = 2000
+"""Candidates that are scored at once; the authors' number."""
+
+GENERATIONS = 6
+"""Times that the best candidates are bred and scored before some are picked."""
+
+PARENTS = 200
+"""Best candidates that children are bred from."""
+
+ELITE = 8
+"""Fastest strategies measured that join the parents."""
+
+MOST_SHARDS = 4_000_000
+"""A round of proposals has at most about this many shards: large models get fewer proposals, in the same memory."""
+
+SHORTLIST = 8
+"""Of the best this many times as many candidates as are picked, those that differ most are picked."""
+
+
+class AutoSync(SearchAlgorithm):
+    """Proposals from the space, scored by a simulator; a good and diverse batch of them is measured.
+
+    Parameters
+    ----------
+    space : StrategySpace
+    seed : int
+    simulator : Simulator or None
+        None is the paper's AutoSync(-s): diverse draws from the constrained space.
+    """
+
+    name = "autosync"
+
+    def __init__(self, space: StrategySpace, seed: int, simulator: Simulator | None) -> None:
+        super().__init__(space, seed)
+        self.simulator = simulator
+
+    def tell(self, observations: Sequence[Observation]) -> None:
+        super().tell(observations)
+        batch, times = self.measured()
+        if self.simulator is not None and batch is not None:
+            self.simulator.fit(batch, times)
+
+    def propose(self, n: int) -> StrategyBatch:
+        pool = self.new_ones(self.space.sample(self._proposals(), self.next_seed()))
+        if self.simulator is None:
+            return pool[diverse_pick(pool, np.zeros(len(pool)), n)]
+        pool, score = self._bred(pool, self._score(pool))
+        best = np.argsort(score, kind="stable")[: SHORTLIST * n]
+        shortlist = pool[best]
+        return shortlist[diverse_pick(shortlist, score[best], n)]
+
+    def _bred(self, pool: StrategyBatch, score: np.ndarray) -> tuple[StrategyBatch, np.ndarray]:
+        """The best candidates of some generations, with their scores."""
+        assert self.simulator is not None
+        elite = self.elite(ELITE)
+        if elite is not None:
+            pool = StrategyBatch.concatenate([pool, elite])
+            score = np.concatenate([score, self._score(elite)])
+        for _ in range(GENERATIONS):
+            order = np.argsort(score, kind="stable")[:PARENTS]
+            pool, score = pool[order], score[order]
+            if len(pool) < 2:
+                break
+            first, second = self.rng.integers(len(pool), size=(2, self._proposals() // 2))
+            children = self.space.crossover(pool[first], pool[second], self.next_seed())
+            children = self.new_ones(self.space.mutate(children, self.next_seed(), 0.05))
+            pool = StrategyBatch.concatenate([pool, children])
+            score = np.concatenate([score, self._score(children)])
+            _, once = np.unique(pool.hashes, return_index=True)
+            pool, score = pool[once], score[once]
+        new = [i for i, key in enumerate(pool.hashes.tolist()) if key not in self._seen]
+        return pool[new], score[new]
+
+    def _score(self, batch: StrategyBatch) -> np.ndarray:
+        assert self.simulator is not None
+        prediction = self.simulator.predict(batch)
+        return np.log(prediction) if self.simulator.in_seconds else prediction
+
+    def _proposals(self) -> int:
+        typical = 8 * len(self.space.model.variables)
+        return max(50, min(PROPOSALS, MOST_SHARDS // typical))

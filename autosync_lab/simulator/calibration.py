@@ -1,0 +1,118 @@
+"""`Calibration`: the constants of a cluster that its specification does not say."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from autosync_lab.errors import InvalidInput
+from autosync_lab.text_file import read_text_file
+
+FORMAT_VERSION = 1
+
+MAX_FILE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a byte, a message and an operation cost on one cluster.
+
+    The defaults describe a cluster of machines with data-centre GPUs and TCP; `autosync-lab calibrate` measures those of
+    a cluster at hand.
+
+    Parameters
+    ----------
+    link_efficiency : float
+        The part of a link's bandwidth that carries gradients: the rest is headers and the gaps of congestion control.
+    stream_bytes_per_s : float
+        What one TCP connection carries at most. A ring all-reduce has one connection over each link, parameter servers
+        one for each replica and server.
+    latency_s : float
+        One way, from a message's start to its first byte's arrival, added to the nodes' own `latency_s`.
+    flops_per_s : float
+        Floating-point operations per second of one replica, where a model has no measured compute time.
+    compute_slowdown : float
+        How much slower all replicas compute at the same time than one alone: above 1 where they share cores.
+    push_s, pull_s, apply_s : float
+        Time of a process for each shard that it pushes, pulls, or updates as its server.
+    server_s_per_byte : float
+        Time of a process for each byte that it pushes, pulls, or receives as a server.
+    collective_s : float
+        Time of each collective, however small: until all replicas have agreed on it.
+    tensor_s : float
+        Time of each tensor in a collective.
+    reduce_s_per_byte : float
+        Time for each byte of a gradient that is copied, summed and applied.
+    cycle_s : float
+        Horovod looks for what is ready once in this time.
+    step_s : float
+        Time of a step that belongs to nothing else.
+    """
+
+    link_efficiency: float = 0.95
+    stream_bytes_per_s: float = 1.25e9
+    latency_s: float = 50e-6
+    flops_per_s: float = 5e12
+    compute_slowdown: float = 1.0
+    push_s: float = 40e-6
+    pull_s: float = 40e-6
+    apply_s: float = 40e-6
+    server_s_per_byte: float = 2e-11
+    collective_s: float = 300e-6
+    tensor_s: float = 10e-6
+    reduce_s_per_byte: float = 2e-11
+    cycle_s: float = 1e-3
+    step_s: float = 1e-3
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+                raise InvalidInput("a constant is a number of 0 or more", where=field.name, received=value)
+        for name in ("link_efficiency", "stream_bytes_per_s", "flops_per_s", "compute_slowdown"):
+            if getattr(self, name) == 0:
+                raise InvalidInput("this constant is above 0", where=name, received=0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Versioned JSON document."""
+        return {"format": "autosync-lab/calibration", "version": FORMAT_VERSION} | asdict(self)
+
+    @classmethod
+    def from_json(cls, document: Any, *, where: str | None = None) -> "Calibration":
+        """Inverse of `to_json`.
+
+        Raises
+        ------
+        InvalidInput
+            Naming the first field that is unknown or wrong.
+        """
+        if not isinstance(document, dict) or document.get("format") != "autosync-lab/calibration":
+            raise InvalidInput("this is no calibration", where=where)
+        if document.get("version") != FORMAT_VERSION:
+            raise InvalidInput(
+                f"this version reads calibrations of version {FORMAT_VERSION}",
+                where=where,
+                received=document.get("version"),
+            )
+        known = [field.name for field in fields(cls)]
+        constants = {k: v for k, v in document.items() if k not in ("format", "version")}
+        for name in constants:
+            if name not in known:
+                raise InvalidInput("unknown constant", where=where, received=name, valid=known)
+        return cls(**constants)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Calibration":
+        """The calibration in a JSON file.
+
+        Raises
+        ------
+        InvalidInput
+            If it cannot be read, or as `from_json` does.
+        """
+        text = read_text_file(Path(path), MAX_FILE_BYTES, "a calibration", InvalidInput)
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(f"this is no JSON: {error}", where=str(path)) from None
+        return cls.from_json(document, where=str(path))
