@@ -8,9 +8,10 @@ from autosync_lab.errors import InvalidInput
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.simulator.calibration import Calibration
 from autosync_lab.simulator.step_bound import step_times
+from autosync_lab.simulator.timeline import Timeline, play
 from autosync_lab.space.arrays import ClusterArrays, ModelArrays
 from autosync_lab.space.batch import StrategyBatch
-from autosync_lab.strategy.spec import COMPRESSORS
+from autosync_lab.strategy.spec import COMPRESSORS, Strategy
 from autosync_lab.strategy.traffic import WIRE_BYTES
 
 UNLIMITED_BYTES_PER_S = 1e12
@@ -33,6 +34,8 @@ class CostModel:
         self.model = model
         self.cluster = cluster
         self.calibration = calibration or Calibration()
+        self.wire_nbytes = np.asarray([WIRE_BYTES.get(name, 0) for name in COMPRESSORS], float)
+        """Bytes of one element on the wire by compressor; 0 where it travels as it is."""
         self._variables = ModelArrays.of(model)
         self._nodes = ClusterArrays.of(cluster)
 
@@ -79,7 +82,7 @@ class CostModel:
                 n.latency_s + c.latency_s,
                 n.replicas,
                 self.ring_bytes_per_s,
-                WIRE_NBYTES,
+                self.wire_nbytes,
                 c.push_s,
                 c.pull_s,
                 c.apply_s,
@@ -91,6 +94,16 @@ class CostModel:
                 c.step_s,
             )
         )
+
+    def timeline(self, strategy: Strategy) -> Timeline:
+        """One step of a strategy, event by event, in the trace format of the runtime.
+
+        Raises
+        ------
+        InvalidStrategy
+            If the strategy is not valid for the model on the cluster.
+        """
+        return play(self, strategy).timeline()
 
     @property
     def link_bytes_per_s(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -107,8 +120,3 @@ class CostModel:
         if len(workers) == 1:
             return UNLIMITED_BYTES_PER_S
         return float(min(*up[workers], *down[workers], self.calibration.stream_bytes_per_s))
-
-
-WIRE_NBYTES = np.asarray([WIRE_BYTES.get(name, 0) for name in COMPRESSORS], float)
-"""Bytes of one element on the wire by compressor; 0 where it travels as it is."""
-
