@@ -7,7 +7,7 @@ Shapes: n candidates, V variables, S shards of all candidates together. The shar
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -97,9 +97,7 @@ class StrategyBatch:
     @overload
     def __getitem__(self, index: slice | Sequence[int] | npt.NDArray[np.generic]) -> "StrategyBatch": ...
 
-    def __getitem__(
-        self, index: int | slice | Sequence[int] | npt.NDArray[np.generic]
-    ) -> "Strategy | StrategyBatch":
+    def __getitem__(self, index: int | slice | Sequence[int] | npt.NDArray[np.generic]) -> "Strategy | StrategyBatch":
         """One strategy (an index), or a batch of several (a slice, a list of indices, a mask)."""
         if isinstance(index, int | np.integer):
             return self._decode(range(len(self))[index])
@@ -203,7 +201,9 @@ class StrategyBatch:
         first = batches[0]
         if any(b.model.hash != first.model.hash or b.cluster.hash != first.cluster.hash for b in batches):
             raise InvalidInput("batches that are joined are of one model and cluster")
-        arrays = {name: np.concatenate([b._arrays()[name] for b in batches]) for name in first._arrays()}
+        arrays: dict[str, Any] = {
+            name: np.concatenate([b._arrays()[name] for b in batches]) for name in first._arrays()
+        }
         return cls(first.model, first.cluster, **arrays | {"start": starts(arrays["shards"])})
 
     def canonical(self) -> "StrategyBatch":
@@ -215,7 +215,7 @@ class StrategyBatch:
         begin, end = self.start[chosen * count], self.start[(chosen + 1) * count]
         lengths = end - begin
         at = np.repeat(begin - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
-        arrays = {
+        arrays: dict[str, Any] = {
             name: value[at if len(value.shape) == 1 and name in _PER_SHARD else chosen]
             for name, value in self._arrays().items()
             if name != "start"

@@ -20,8 +20,10 @@ Compressors that not all variables may use make several such sums, one for each 
 is also what makes uniform draws possible (`autosync_lab.space.uniform`).
 
 Sums are over logarithms; a term is left out if it is below exp(-40) of the largest one, far beyond double precision.
+Where the terms make a wide bell, every so many of them are summed: by Poisson's summation formula that is as exact.
 """
 
+import itertools
 from dataclasses import dataclass
 from math import comb, log
 
@@ -35,9 +37,16 @@ NEGLIGIBLE = -40.0
 """Natural logarithm of what is left out beside 1."""
 
 COARSE_POINTS = 20_000
-"""Terms that are looked at at once while the largest ones are sought."""
+"""Terms of the grid on which the largest ones are sought first."""
+
+PORTION = 50_000
+"""Terms that are looked at at once."""
+
+STEP = 0.8
+"""Steps of a sum over a bell, in its deviations: what it misses is exp(-2 (pi / 0.8)^2), some 4e-14."""
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -65,16 +74,14 @@ class Signature:
         """What an all-reduced shard counts, [T]; `x` is [T, lanes]."""
         return np.asarray(x @ np.asarray(self.lanes, float))
 
-    def log_by_shards(self, x: Floats, one_synchronizer: bool) -> Floats:
-        """log of what the partitions of each number of shards sum to, [numbers of shards, T]."""
+    def log_by_shards(self, reduced: Floats, one_synchronizer: bool) -> Floats:
+        """log of what the partitions of each number of shards sum to, [numbers of shards, T]; `reduced` is [T]."""
         shards = np.asarray([k for k, _ in self.partitions], float)[:, None]
         times = np.log([t for _, t in self.partitions])[:, None]
         with np.errstate(divide="ignore"):
             if one_synchronizer:
-                return np.asarray(
-                    times + np.logaddexp(shards * np.log(float(self.served)), shards * np.log(self.reduced(x)))
-                )
-            return np.asarray(times + shards * np.log(self.served + self.reduced(x)))
+                return np.asarray(times + np.logaddexp(shards * np.log(float(self.served)), shards * np.log(reduced)))
+            return np.asarray(times + shards * np.log(self.served + reduced))
 
 
 @dataclass(frozen=True)
@@ -100,8 +107,11 @@ def log10_size(model: ModelSpec, domain: Domain) -> float:
     return (mixture(model, domain).log_size + log(len(domain.settings))) / log(10)
 
 
-def mixture(model: ModelSpec, domain: Domain) -> Mixture:
-    """The terms of a domain's size that count; `balanced_placement` is left aside."""
+def mixture(model: ModelSpec, domain: Domain, rng: np.random.Generator | None = None) -> Mixture:
+    """The terms of a domain's size that count; `balanced_placement` is left aside.
+
+    Where every so many terms are summed, `rng` draws the first one, so that any term may be among them.
+    """
     lanes = _lanes(model, domain)
     signatures = tuple(
         _signature(v.sparse, d, lanes, domain.greedy_placement)
@@ -115,9 +125,9 @@ def mixture(model: ModelSpec, domain: Domain) -> Mixture:
     times: dict[Signature, int] = {}
     for signature in signatures:
         times[signature] = times.get(signature, 0) + 1
-    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, max([*ends, 2]))))])
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 2 * max([*ends, 2]))))])
 
-    def log_terms(points: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def log_terms(points: Integers) -> tuple[Floats, Floats]:
         log_weight, x = np.zeros(len(points)), np.empty(points.shape)
         for i, lane in enumerate(lanes):
             j, c = points[:, i], lane.width
@@ -128,32 +138,62 @@ def mixture(model: ModelSpec, domain: Domain) -> Mixture:
                 log_weight += j * log(c) - c - log_factorial[j]
                 x[:, i] = j + c
         for signature, count in times.items():
-            log_weight = log_weight + count * _log_sum(signature.log_by_shards(x, domain.one_synchronizer))
+            # Many points differ in what their lanes are, and few in what they sum to.
+            reduced, which = np.unique(signature.reduced(x), return_inverse=True)
+            log_weight += count * _log_sum(signature.log_by_shards(reduced, domain.one_synchronizer))[which]
         return log_weight, x
 
-    low, high = [0] * len(lanes), ends
+    strides = _first_strides(ends)
+    offset = [0 if rng is None else int(rng.integers(s)) for s in strides]
+    grid = [np.arange(o, max(e, o + 1), s) for o, e, s in zip(offset, ends, strides, strict=True)]
+    points = np.asarray([*itertools.product(*grid)], np.int64)
     while True:
-        strides = _strides(low, high)
-        grid = [np.arange(a, b, s) for a, b, s in zip(low, high, strides, strict=True)]
-        points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(lanes)).astype(np.int64)
-        log_weight, x = log_terms(points)
-        near = log_weight > log_weight.max() + (NEGLIGIBLE if max(strides, default=1) == 1 else 2 * NEGLIGIBLE)
-        if max(strides, default=1) == 1:
-            return Mixture(lanes, signatures, log_weight[near], x[near])
-        low = [max(0, int(p.min()) - s) for p, s in zip(points[near].T, strides, strict=True)]
-        high = [min(e, int(p.max()) + s + 1) for p, e, s in zip(points[near].T, ends, strides, strict=True)]
+        parts = [log_terms(points[i : i + PORTION]) for i in range(0, len(points), PORTION)]
+        log_weight, x = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        near = log_weight > log_weight.max() + NEGLIGIBLE
+        too_wide = _too_wide(points[near], log_weight[near], strides)
+        if not too_wide.any():
+            return Mixture(lanes, signatures, log_weight[near] + np.log(strides).sum(), x[near])
+        widest = int(np.argmax(np.where(too_wide, strides, 0)))
+        strides[widest] //= 2
+        points = _with_neighbours(points[near], widest, strides)
+        points = points[((points >= 0) & (points < ends)).all(axis=1)]
 
 
-def _strides(low: list[int], high: list[int]) -> list[int]:
-    """Steps with which a grid over the ranges has about `COARSE_POINTS` points at most, or none is left to refine."""
-    lengths = np.asarray([b - a for a, b in zip(low, high, strict=True)], float)
-    strides = np.ones(len(lengths))
-    while np.prod(np.ceil(lengths / strides)) > COARSE_POINTS and (lengths / strides > 8).any():
-        strides[np.argmax(lengths / strides)] *= 2
-    # Where the window that counts is wide itself, it is looked at whole in the end.
-    if (lengths / strides <= 64).all() and np.prod(lengths) <= 100 * COARSE_POINTS:
-        strides[:] = 1
-    return [int(s) for s in strides]
+def _first_strides(lengths: list[int]) -> Integers:
+    """Powers of two: steps of a grid of about `COARSE_POINTS` points at most, of 8 or so along an axis at least."""
+    strides = np.ones(len(lengths), np.int64)
+    wide = np.asarray(lengths, float)
+    while np.prod(np.ceil(wide / strides)) > COARSE_POINTS and (wide / strides > 8).any():
+        strides[np.argmax(wide / strides)] *= 2
+    return strides
+
+
+def _with_neighbours(points: Integers, axis: int, strides: Integers) -> Integers:
+    """The points of a grid and the next ones along an axis, each once."""
+    step = np.where(np.arange(len(strides)) == axis, strides, 0)
+    points = np.concatenate([points, points - step, points + step])
+    cell = (points - points.min(axis=0)) // strides
+    _, first = np.unique(np.ravel_multi_index(tuple(cell.T), tuple(cell.max(axis=0) + 1)), return_index=True)
+    return points[first]
+
+
+def _too_wide(points: Integers, log_weight: Floats, strides: Integers) -> npt.NDArray[np.bool_]:
+    """Along which axes a sum over every so many terms is not yet, but for the factor, that over all of them.
+
+    By Poisson's summation formula what a step h misses of a bell of deviation s is exp(-2 (pi s / h)^2).
+    """
+    weight = np.exp(log_weight - log_weight.max())
+    spread = (
+        np.atleast_2d(np.cov(points.T, aweights=weight, ddof=0)) if len(points) > 1 else np.zeros((len(strides),) * 2)
+    )
+    deviation = np.sqrt(np.maximum(np.diag(spread), 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alike = np.nan_to_num(spread / np.outer(deviation, deviation))
+    # Lanes that compete for shards make a bell that is narrower across than its deviations say.
+    narrowest = max(0.0, np.linalg.eigvalsh(alike).min(initial=1.0))
+    bell = (STEP * deviation * np.sqrt(narrowest) >= strides) & (points.min(axis=0) >= strides)
+    return np.asarray((strides > 1) & ~bell)
 
 
 def _lanes(model: ModelSpec, domain: Domain) -> tuple[Lane, ...]:

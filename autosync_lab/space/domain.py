@@ -188,7 +188,9 @@ class DomainArrays:
         replication, replication_start = _ragged([d.local_replication for d in v])
         compressors, compressor_start = _ragged([d.compressors for d in v])
         densified, densified_start = _ragged([d.densified for d in v])
-        settings = [(int(s.synchronous), -1 if s.staleness is None else s.staleness, s.push_credit) for s in domain.settings]
+        settings = [
+            (int(s.synchronous), -1 if s.staleness is None else s.staleness, s.push_credit) for s in domain.settings
+        ]
         return cls(
             _ragged(axes)[0],
             shards,

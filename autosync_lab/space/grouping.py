@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from autosync_lab.space.random_stream import below, log_uniform, uniform
+from autosync_lab.space.random_stream import below, log_uniform
 from autosync_lab.strategy.spec import COMPRESSORS
 
 KINDS = len(COMPRESSORS) + 1
@@ -53,7 +53,9 @@ def contiguous(start, destination, group, compressor, densified, sparse, ready_o
 
 
 @njit(cache=True)
-def draw_groups(start, destination, group, compressor, densified, sparse, ready_order, cut_nbytes, adjacent, redraw, states):  # type: ignore[no-untyped-def]  # fmt: skip
+def draw_groups(  # type: ignore[no-untyped-def]
+    start, destination, group, compressor, densified, sparse, ready_order, cut_nbytes, adjacent, redraw, states,
+):  # fmt: skip
     """Draw the groups of each candidate that is to be redrawn, in place; ids are not canonical.
 
     The number of groups of each kind is log-uniform in 1 to its number of shards. Adjacent: the bytes are cut into that

@@ -37,24 +37,26 @@ class Lock:
             if choice not in _NARROW:
                 raise InvalidInput("unknown choice", where=f"lock of {self.variable!r}", received=choice, valid=_NARROW)
             left = _NARROW[choice](left, value, f"lock of {self.variable!r}: {choice}", cluster)
+        if model.variables[v].sparse and left.densified == (False,) and 0 not in left.compressors:
+            raise InvalidInput("all-gathered rows are not compressed", where=f"lock of {self.variable!r}: compressor")
         variables = (*domain.variables[:v], left, *domain.variables[v + 1 :])
         locked = replace(domain, variables=variables)
         locked.require_choices(model, "the lock")
         return locked
 
 
-def _axis(left: VariableDomain, value: Any, where: str, cluster: ClusterSpec) -> VariableDomain:
+def _axis(left: VariableDomain, value: Any, where: str, _: ClusterSpec) -> VariableDomain:
     kept = tuple(p for p in left.partitions if p.axis == value and type(p.axis) is type(value))
     return replace(left, partitions=_some(kept, where, value, sorted({str(p.axis) for p in left.partitions})))
 
 
-def _shards(left: VariableDomain, value: Any, where: str, cluster: ClusterSpec) -> VariableDomain:
+def _shards(left: VariableDomain, value: Any, where: str, _: ClusterSpec) -> VariableDomain:
     kept = tuple(p for p in left.partitions if p.shards == value and type(value) is int)
     most = max(p.shards for p in left.partitions)
     return replace(left, partitions=_some(kept, where, value, [f"1 to {most}"]))
 
 
-def _synchronizer(left: VariableDomain, value: Any, where: str, cluster: ClusterSpec) -> VariableDomain:
+def _synchronizer(left: VariableDomain, value: Any, where: str, _: ClusterSpec) -> VariableDomain:
     allowed = [k for k, may in zip(SYNCHRONIZERS, (left.parameter_server, left.all_reduce), strict=True) if may]
     _some([k for k in allowed if k == value], where, value, allowed)
     return replace(left, parameter_server=value == "ps", all_reduce=value == "ar")

@@ -9,7 +9,7 @@ from autosync_lab.strategy.spec import COMPRESSORS
 
 
 def contains(domain: Domain, batch: StrategyBatch) -> npt.NDArray[np.bool_]:
-    """Which candidates choose only what the domain leaves, bool [n]; rules on placement and groups are not looked at."""
+    """Which candidates choose only what the domain leaves, bool [n]; rules on placement and groups are left aside."""
     variables = len(domain.variables)
     most = 1 + max(p.shards for d in domain.variables for p in d.partitions)
     axes = 2 + max((p.axis for d in domain.variables for p in d.partitions if p.axis is not None), default=0)
@@ -28,7 +28,9 @@ def contains(domain: Domain, batch: StrategyBatch) -> npt.NDArray[np.bool_]:
         if left.all_reduce:
             dense[v, list(left.compressors)] = not sparse[v] or True in left.densified
             gathered[v] = sparse[v] and False in left.densified
-    settings = {(s.synchronous, UNBOUNDED if s.staleness is None else s.staleness, s.push_credit) for s in domain.settings}
+    settings = {
+        (s.synchronous, UNBOUNDED if s.staleness is None else s.staleness, s.push_credit) for s in domain.settings
+    }
     right = np.asarray(
         [
             (bool(s), int(b), int(c)) in settings
@@ -39,10 +41,10 @@ def contains(domain: Domain, batch: StrategyBatch) -> npt.NDArray[np.bool_]:
     known = (batch.shards < most) & (batch.axis < axes - 1)
     cut = partitions[np.arange(variables), np.where(known, batch.axis, 0), np.where(known, batch.shards, 0)]
     right &= (known & cut).all(axis=1)
-    v, served = batch.variable, batch.destination != ALL_REDUCED
+    of, served = batch.variable, batch.destination != ALL_REDUCED
     node = np.where(served, batch.destination, 0)
-    placed = destinations[v, node] & replication[v, batch.local_replication.astype(int)]
-    as_rows = sparse[v] & ~batch.densified
-    reduced = np.where(as_rows, gathered[v], dense[v, batch.compressor])
+    placed = destinations[of, node] & replication[of, batch.local_replication.astype(int)]
+    as_rows = sparse[of] & ~batch.densified
+    reduced = np.where(as_rows, gathered[of], dense[of, batch.compressor])
     wrong = np.bincount(batch.candidate[~np.where(served, placed, reduced)], minlength=len(batch))
-    return right & (wrong == 0)
+    return np.asarray(right & (wrong == 0))

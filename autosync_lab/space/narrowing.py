@@ -16,4 +16,3 @@ def narrowed(domain: Domain, rule: Constraint, model: ModelSpec) -> Domain:
     less = rule.narrow(domain)
     less.require_choices(model, f"constraint {rule.name!r}")
     return less
-

@@ -64,10 +64,10 @@ def place_at_random(
 ) -> npt.NDArray[np.int16]:
     """Destinations drawn among the nodes below their target, by softmax((target - load) / mean target).
 
-    Arguments as of `place_greedily`; `states` [n] are those of the candidates' random streams.
+    Arguments as of `place_greedily`; `states` [n] are those of the candidates' random streams, advanced in place.
     """
     placed = destination.copy()
-    _place(axis, start, placed, model.dims, model.push_nbytes, shares, allowed, states.copy(), True)
+    _place(axis, start, placed, model.dims, model.push_nbytes, shares, allowed, states, True)
     return placed
 
 

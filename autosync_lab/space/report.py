@@ -139,8 +139,8 @@ def report(
     Sizes are exact as long as constraints narrow the domain exactly. From the first one that does not, the size is that
     of the domain times the share of uniform draws which keep all such constraints.
     """
-    now = SpaceSize(*[log10_size(model, valid)] * 3, True)
-    begin = now if locked == valid else SpaceSize(*[log10_size(model, locked)] * 3, True)
+    now = _exactly(log10_size(model, valid))
+    begin = now if locked == valid else _exactly(log10_size(model, locked))
     steps: list[PruningStep] = []
     domain, judges = locked, []
     before = begin
@@ -153,10 +153,14 @@ def report(
             steps.append(PruningStep(rule.name, rule.reason, before, before))
             continue
         whole = log10_size(model, domain)
-        after = _estimate(model, cluster, domain, judges, whole) if judges else SpaceSize(whole, whole, whole, True)
+        after = _estimate(model, cluster, domain, judges, whole) if judges else _exactly(whole)
         steps.append(PruningStep(rule.name, rule.reason, before, after))
         before = after
     return SpaceReport(now, begin, tuple(steps))
+
+
+def _exactly(value: float) -> SpaceSize:
+    return SpaceSize(value, value, value, True)
 
 
 def _estimate(

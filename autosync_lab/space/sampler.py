@@ -171,11 +171,11 @@ def _draw_partitions(states, axes, counts, first, most, settings_left, axis, sha
 
 
 @njit(cache=True)
-def _draw_synchronizers(
+def _draw_synchronizers(  # type: ignore[no-untyped-def]
     states, start, style, one_synchronizer, served, reduced, destinations, destination_start, replications,
     replication_start, compressors, compressor_start, dense, dense_start, sparse,
     destination, replication, compressor, densified,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     variables = len(served)
     for c in range(len(states)):
         state = states[c : c + 1]

@@ -22,12 +22,11 @@ class Likeness:
         how = served * 64 + batch.local_replication * 32 + batch.compressor * 2 + batch.densified
         where = np.where(served, batch.destination, batch.group + (1 << 15)).astype(np.int64)
         position = np.arange(len(where)) - np.repeat(first, batch.shards.ravel())
-        scrambled = (where + 1) * (2 * position + 1)
         decisions = np.stack(
             [
                 (batch.axis.astype(np.int64) + 1) * 65536 + batch.shards,
-                np.add.reduceat((how.astype(np.int64) + 1) * (2 * position + 1), first).reshape(-1, count),
-                np.add.reduceat(scrambled, first).reshape(-1, count),
+                np.add.reduceat(_scrambled(how, position), first).reshape(-1, count),
+                np.add.reduceat(_scrambled(where, position), first).reshape(-1, count),
             ],
             axis=-1,
         )
@@ -36,3 +35,14 @@ class Likeness:
     def to(self, i: int) -> npt.NDArray[np.float64]:
         """Similarity of every strategy to strategy `i`, [n]."""
         return np.asarray((self._decisions == self._decisions[i]) @ self._weight)
+
+
+def _scrambled(value: npt.NDArray[np.generic], position: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Numbers whose sum over a variable's shards says, but for accidents, which value is at which position."""
+    # The mixing steps of splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+    z = value.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + position.astype(np.uint64) * np.uint64(
+        0xD1342543DE82EF95
+    )
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31))).astype(np.int64)

@@ -1,6 +1,5 @@
 """`StrategySpace`: every strategy that is valid for a model on a cluster, pruned by constraints."""
 
-import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Self
@@ -14,9 +13,9 @@ from autosync_lab.model.spec import ModelSpec
 from autosync_lab.space.batch import StrategyBatch
 from autosync_lab.space.constraints import Constraint, LoadBalance, LoadBalanceSoftmax, constraint
 from autosync_lab.space.domain import Domain, whole_domain
-from autosync_lab.space.narrowing import narrowed
 from autosync_lab.space.lock import Lock
 from autosync_lab.space.membership import contains
+from autosync_lab.space.narrowing import narrowed
 from autosync_lab.space.report import SpaceReport, report
 from autosync_lab.space.sampler import draw
 from autosync_lab.space.uniform import draw_uniform
@@ -111,7 +110,9 @@ class StrategySpace:
             added.append(one.bound(self.model, self.cluster, self._unlocked))
         names = [c.name for c in (*self.constraints, *added)]
         if LoadBalance.name in names and LoadBalanceSoftmax.name in names:
-            raise InvalidInput("there is one load balancer", received=names, valid=[LoadBalance.name, LoadBalanceSoftmax.name])
+            raise InvalidInput(
+                "there is one load balancer", received=names, valid=[LoadBalance.name, LoadBalanceSoftmax.name]
+            )
         return self._with(constraints=(*self.constraints, *added))
 
     def without(self, *names: str) -> Self:
@@ -194,7 +195,9 @@ class StrategySpace:
         """
         _whole("n", n, 0)
         _whole("seed", seed, 0)
-        return self._kept(n, lambda count, attempt: draw(self.model, self.cluster, self.domain, count, _seed(seed, attempt)))
+        return self._kept(
+            n, lambda count, attempt: draw(self.model, self.cluster, self.domain, count, _seed(seed, attempt))
+        )
 
     def sample_uniform(self, n: int, seed: int = 0) -> StrategyBatch:
         """Random strategies, every one of the space equally likely: nearly all have very many shards.
@@ -299,7 +302,9 @@ class StrategySpace:
         space = object.__new__(type(self))
         space.__dict__.update({k: v for k, v in self.__dict__.items() if k not in _CACHED} | changes)
         space.constraints = tuple(c.bound(self.model, self.cluster, space._unlocked) for c in space.constraints)
-        space.domain  # noqa: B018  # what leaves no choice is said now
+        # What leaves no choice is said now; and a load balancer places on the nodes that other constraints leave.
+        left = space.domain
+        space.constraints = tuple(c.bound(self.model, self.cluster, left) for c in space.constraints)
         return space
 
     def __repr__(self) -> str:

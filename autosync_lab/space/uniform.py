@@ -26,7 +26,7 @@ def draw_uniform(
     model: ModelSpec, cluster: ClusterSpec, domain: Domain, count: int, rng: np.random.Generator
 ) -> StrategyBatch:
     """`count` strategies of a domain, all equally likely; `balanced_placement` is left aside."""
-    mix = mixture(model, domain)
+    mix = mixture(model, domain, rng)
     weight = np.exp(mix.log_weight - mix.log_weight.max())
     term = rng.choice(len(weight), count, p=weight / weight.sum())
     axis, shards, all_served = _partitions(domain, mix, term, rng)
@@ -58,7 +58,9 @@ def draw_uniform(
         sparse = np.asarray([v.sparse for v in model.variables])[variable[here]]
         for i in range(len(mix.lanes)):
             members = here[picked == i]
-            _take_urns(mix, i, domain.adjacent_groups, candidate[members], x[members, i], members, compressor, group, rng)
+            _take_urns(
+                mix, i, domain.adjacent_groups, candidate[members], x[members, i], members, compressor, group, rng
+            )
             densified[members] = sparse[picked == i] & (mix.lanes[i].compressors is not None)
     arrays = ModelArrays.of(model)
     if domain.adjacent_groups:
@@ -98,7 +100,7 @@ def _partitions(
     chances: dict[object, npt.NDArray[np.float64]] = {}
     for v, (left, signature) in enumerate(zip(domain.variables, mix.signatures, strict=True)):
         if signature not in chances:
-            logs = signature.log_by_shards(x, domain.one_synchronizer)
+            logs = signature.log_by_shards(signature.reduced(x), domain.one_synchronizer)
             chance = np.exp(logs - logs.max(axis=0))
             chances[signature] = (chance / chance.sum(axis=0)).cumsum(axis=0)
         choice = (rng.random(count) >= chances[signature][:, which]).sum(axis=0)

@@ -33,9 +33,15 @@ class AdjacentMerge(Constraint):
         grouped = (batch.destination != ALL_REDUCED) | (batch.group != UNGROUPED)
         ungrouped = np.bincount(batch.candidate[~grouped], minlength=len(batch))
         ordered = contiguous(
-            batch.start, batch.destination, batch.group, batch.compressor, batch.densified, model.sparse, model.ready_order
+            batch.start,
+            batch.destination,
+            batch.group,
+            batch.compressor,
+            batch.densified,
+            model.sparse,
+            model.ready_order,
         )
-        return ordered & (ungrouped == 0)
+        return np.asarray(ordered & (ungrouped == 0))
 
     def narrow(self, domain: Domain) -> Domain:
         return replace(domain, adjacent_groups=True)

@@ -17,10 +17,11 @@ from autosync_lab.strategy.spec import Strategy
 class Constraint(ABC):
     """A rule from domain knowledge that prunes a strategy space.
 
-    To write one: a subclass with `name`, `reason` and `holds`. That is enough: strategies that break it are drawn again.
-    Where nearly all would, `narrow` makes them right from the start, and `holds_all` looks at a whole batch at once.
-    A space binds a constraint before it asks anything: `self.model`, `self.cluster` and `self.domain` (what is valid and
-    not locked) are there in all three methods.
+    To write one: a subclass with `name`, `reason` and `holds`. That is enough: strategies that break it are drawn
+    again. Where nearly all would, `narrow` makes them right from the start, and `holds_all` looks at a whole batch at
+    once.
+    A space binds a constraint before it asks anything: `self.model`, `self.cluster` and `self.domain` are there in all
+    three methods. The domain is what is valid and not locked in `narrow`, and what the space leaves in the others.
 
     Example
     -------
@@ -37,7 +38,7 @@ class Constraint(ABC):
     reason: str
     """Why, in one sentence."""
     exact: bool = False
-    """True if what `narrow` leaves are exactly the strategies that keep the rule; else draws are checked by `holds_all`."""
+    """True if what `narrow` leaves are exactly the strategies that keep the rule; else `holds_all` checks draws."""
     model: ModelSpec
     cluster: ClusterSpec
     domain: Domain
@@ -67,4 +68,4 @@ class Constraint(ABC):
 def every(batch: StrategyBatch, right: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Candidates all of whose shards are right: `right` is bool [S], the result bool [n]."""
     wrong = np.bincount(batch.candidate[~right], minlength=len(batch))
-    return wrong == 0
+    return np.asarray(wrong == 0)

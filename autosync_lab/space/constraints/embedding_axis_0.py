@@ -28,7 +28,7 @@ class EmbeddingAxis0(Constraint):
 
     def holds_all(self, batch: StrategyBatch) -> npt.NDArray[np.bool_]:
         tables = np.asarray([is_embedding(v) for v in self.model.variables])
-        return (~tables | (batch.axis <= 0)).all(axis=1)
+        return np.asarray((~tables | (batch.axis <= 0)).all(axis=1))
 
     def narrow(self, domain: Domain) -> Domain:
         return domain.each(

@@ -41,7 +41,7 @@ class LoadBalance(Constraint):
             allowed_nodes(self.domain, len(self.cluster.nodes)),
         )
         wrong = np.bincount(batch.candidate[placed != batch.destination], minlength=len(batch))
-        return wrong == 0
+        return np.asarray(wrong == 0)
 
     def narrow(self, domain: Domain) -> Domain:
         return replace(domain, greedy_placement=True)
@@ -69,7 +69,7 @@ class LoadBalanceSoftmax(Constraint):
         np.maximum.at(largest, candidate, nbytes)
         total = load.sum(axis=1)
         most = total[:, None] * shares + largest[:, None]
-        return (load <= most + ROUNDING * total[:, None]).all(axis=1)
+        return np.asarray((load <= most + ROUNDING * total[:, None]).all(axis=1))
 
     def narrow(self, domain: Domain) -> Domain:
         return replace(domain, balanced_placement=True)

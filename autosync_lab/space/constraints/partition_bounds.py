@@ -61,7 +61,7 @@ class PartitionBounds(Constraint):
         most = np.minimum(self.max_shards, nbytes // self.min_bytes)
         must = np.asarray([self._must_cut(v) for v in self.model.variables])
         cut = batch.shards > 1
-        return (np.where(cut, batch.shards <= most, ~must)).all(axis=1)
+        return np.asarray(np.where(cut, batch.shards <= most, ~must).all(axis=1))
 
     def narrow(self, domain: Domain) -> Domain:
         def change(variable: Variable, left: VariableDomain) -> VariableDomain:
@@ -81,4 +81,5 @@ class PartitionBounds(Constraint):
         return min(self.max_shards, variable.nbytes // self.min_bytes, longest) >= 2
 
     def __repr__(self) -> str:
-        return f"PartitionBounds(min_bytes={self.min_bytes}, max_shards={self.max_shards}, always_above={self.always_above})"
+        bounds = f"min_bytes={self.min_bytes}, max_shards={self.max_shards}, always_above={self.always_above}"
+        return f"PartitionBounds({bounds})"

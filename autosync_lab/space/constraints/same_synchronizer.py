@@ -24,7 +24,7 @@ class SameSynchronizer(Constraint):
     def holds_all(self, batch: StrategyBatch) -> npt.NDArray[np.bool_]:
         served = np.add.reduceat(batch.destination != ALL_REDUCED, batch.start[:-1], dtype=np.int64)
         of_variable = served.reshape(batch.shards.shape)
-        return ((of_variable == 0) | (of_variable == batch.shards)).all(axis=1)
+        return np.asarray(((of_variable == 0) | (of_variable == batch.shards)).all(axis=1))
 
     def narrow(self, domain: Domain) -> Domain:
         return replace(domain, one_synchronizer=True)
