@@ -31,7 +31,7 @@ DERIVED_COLUMNS = ("strategy_id", "step_time_s", "step_time_q25_s", "step_time_q
 def trial_to_row(trial: Trial) -> dict[str, Any]:
     """Column values of one trial."""
     low, high = trial.step_time_quartiles_s
-    row: dict[str, Any] = {name: _storable_text(getattr(trial, name)) for name in TEXT_FIELDS}
+    row: dict[str, Any] = {name: storable_text(getattr(trial, name)) for name in TEXT_FIELDS}
     row |= {name: int(getattr(trial, name)) for name in INTEGER_FIELDS}
     row |= {name: float(getattr(trial, name)) for name in SECONDS_AND_RATES}
     row |= {
@@ -84,7 +84,8 @@ def json_text(value: Any) -> str:
     return json.dumps(value)
 
 
-def _storable_text(text: str) -> str:
+def storable_text(text: str) -> str:
+    """Text that is UTF-8: what is none stands there as escapes."""
     # A log's tail may hold bytes that were no UTF-8 (lone surrogates): they must not cost the trial.
     return text.encode("utf-8", "backslashreplace").decode()
 

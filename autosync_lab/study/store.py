@@ -147,6 +147,11 @@ class TrialStore:
         """
         return self._read_trials("number > ?", (number,), number)
 
+    def of_study(self, study: str, since: int = 0) -> list[Trial]:
+        """Trials of a study whose number in it is above `since`, in the order in which they were added."""
+        linked = "SELECT trial_id FROM study_trials AS s WHERE s.study = ? AND s.number > ?"
+        return self._read_trials(f"trials.id IN ({linked})", (study, since))[0]
+
     def to_frame(self) -> "pd.DataFrame":
         """One row per trial: plain columns, times in seconds, bytes per timed step summed over nodes.
 
