@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from autosync_lab.cluster.spec import ClusterSpec
-from autosync_lab.errors import InvalidInput
+from autosync_lab.errors import InvalidInput, InvalidStrategy
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.space.canonical import canonical_groups, hashes
 from autosync_lab.strategy.spec import (
@@ -29,6 +29,12 @@ from autosync_lab.strategy.validate import validate_strategy
 
 ALL_REDUCED = -1
 """In `destination`: the shard is all-reduced."""
+
+MOST_SHARDS = 2**15 - 1
+"""Shards of one variable that a batch can hold."""
+
+MOST_CREDIT = 2**31 - 1
+"""Push credit that a batch can hold."""
 
 UNGROUPED = -1
 """In `group`: the shard is in no group."""
@@ -157,7 +163,7 @@ class StrategyBatch:
         Raises
         ------
         InvalidStrategy
-            If one is not valid for the model and the cluster.
+            If one is not valid for the model and the cluster, or has more shards or credit than a batch can hold.
         """
         nodes = {node.name: i for i, node in enumerate(cluster.nodes)}
         count = len(model.variables)
@@ -166,10 +172,12 @@ class StrategyBatch:
         flat: list[tuple[int, bool, int, int, bool]] = []
         for c, strategy in enumerate(strategies):
             validate_strategy(strategy, model, cluster)
+            _check_fits(strategy)
+            groups: dict[int, int] = {}
             for v, (variable, entry) in enumerate(zip(model.variables, strategy.variables, strict=True)):
                 axis[c, v] = WHOLE if entry.axis is None else entry.axis
                 shards[c, v] = len(entry.shards)
-                flat += [_encode_shard(s, nodes, variable.sparse) for s in entry.shards]
+                flat += [_encode_shard(s, nodes, variable.sparse, groups) for s in entry.shards]
         columns = [*zip(*flat, strict=True)] if flat else [()] * 5
         return cls(
             model,
@@ -185,7 +193,7 @@ class StrategyBatch:
             np.asarray(columns[2], np.int32),
             np.asarray(columns[3], np.int8),
             np.asarray(columns[4], np.bool_),
-        ).canonical()
+        )
 
     @classmethod
     def concatenate(cls, batches: Sequence["StrategyBatch"]) -> "StrategyBatch":
@@ -259,8 +267,22 @@ def starts(shards: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(shards.ravel(), dtype=np.int64)]).astype(np.int64)
 
 
-def _encode_shard(shard: Synchronizer, nodes: dict[str, int], sparse: bool) -> tuple[int, bool, int, int, bool]:
+def _encode_shard(
+    shard: Synchronizer, nodes: dict[str, int], sparse: bool, groups: dict[int, int]
+) -> tuple[int, bool, int, int, bool]:
     if isinstance(shard, ParameterServer):
         return nodes[shard.destination], shard.local_replication, UNGROUPED, 0, False
-    group = UNGROUPED if shard.group is None else shard.group
+    group = UNGROUPED if shard.group is None else groups.setdefault(shard.group, len(groups))
     return ALL_REDUCED, False, group, COMPRESSORS.index(shard.compressor), sparse and shard.sparse_as == "dense"
+
+
+def _check_fits(strategy: Strategy) -> None:
+    if strategy.push_credit > MOST_CREDIT:
+        raise InvalidStrategy(f"an encoded push credit is at most {MOST_CREDIT}", received=strategy.push_credit)
+    for entry in strategy.variables:
+        if len(entry.shards) > MOST_SHARDS:
+            raise InvalidStrategy(
+                f"an encoded variable has at most {MOST_SHARDS} shards",
+                where=f"variable {entry.variable!r}",
+                received=len(entry.shards),
+            )

@@ -24,6 +24,7 @@ Where the terms make a wide bell, every so many of them are summed: by Poisson's
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb, log
 
@@ -38,6 +39,9 @@ NEGLIGIBLE = -40.0
 
 COARSE_POINTS = 20_000
 """Terms of the grid on which the largest ones are sought first."""
+
+RIDGE_POINTS = 1_000
+"""Points of a grid near the largest term that show all of where it is large."""
 
 PORTION = 50_000
 """Terms that are looked at at once."""
@@ -148,16 +152,20 @@ def mixture(model: ModelSpec, domain: Domain, rng: np.random.Generator | None = 
     grid = [np.arange(o, max(e, o + 1), s) for o, e, s in zip(offset, ends, strides, strict=True)]
     points = np.asarray([*itertools.product(*grid)], np.int64)
     while True:
-        parts = [log_terms(points[i : i + PORTION]) for i in range(0, len(points), PORTION)]
-        log_weight, x = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        log_weight, x = _in_portions(log_terms, points)
+        # The largest terms may lie along a ridge that the grid meets in few points: follow it.
+        while len(beside := _beside(points, log_weight > log_weight.max() + NEGLIGIBLE, strides, ends)):
+            more_weight, more_x = _in_portions(log_terms, beside)
+            points, x = np.concatenate([points, beside]), np.concatenate([x, more_x])
+            log_weight = np.concatenate([log_weight, more_weight])
         near = log_weight > log_weight.max() + NEGLIGIBLE
         too_wide = _too_wide(points[near], log_weight[near], strides)
         if not too_wide.any():
             return Mixture(lanes, signatures, log_weight[near] + np.log(strides).sum(), x[near])
         widest = int(np.argmax(np.where(too_wide, strides, 0)))
         strides[widest] //= 2
-        points = _with_neighbours(points[near], widest, strides)
-        points = points[((points >= 0) & (points < ends)).all(axis=1)]
+        step = np.where(np.arange(len(lanes)) == widest, strides, 0)
+        points = _fresh(points[:0], points[near][:, None] + np.stack([-step, 0 * step, step]), strides, ends)
 
 
 def _first_strides(lengths: list[int]) -> Integers:
@@ -169,13 +177,34 @@ def _first_strides(lengths: list[int]) -> Integers:
     return strides
 
 
-def _with_neighbours(points: Integers, axis: int, strides: Integers) -> Integers:
-    """The points of a grid and the next ones along an axis, each once."""
-    step = np.where(np.arange(len(strides)) == axis, strides, 0)
-    points = np.concatenate([points, points - step, points + step])
-    cell = (points - points.min(axis=0)) // strides
+def _in_portions(of: Callable[[Integers], tuple[Floats, Floats]], points: Integers) -> tuple[Floats, Floats]:
+    parts = [of(points[i : i + PORTION]) for i in range(0, len(points), PORTION)]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+def _beside(points: Integers, near: npt.NDArray[np.bool_], strides: Integers, ends: list[int]) -> Integers:
+    """What a grid has next to its points near the largest one, along one axis or two, and is not there yet; nothing
+    where these are many."""
+    if near.sum() > RIDGE_POINTS:
+        return points[:0]
+    axes = np.diag(strides)
+    steps = [sign * a for a in axes for sign in (1, -1)]
+    steps += [sign * (a - b) for a, b in itertools.combinations(axes, 2) for sign in (1, -1)]
+    if not steps:
+        return points[:0]
+    return _fresh(points, points[near][:, None] + np.asarray(steps), strides, ends)
+
+
+def _fresh(points: Integers, more: Integers, strides: Integers, ends: list[int]) -> Integers:
+    """Which points of a grid, [..., lanes], are within its bounds and not among some others; each once."""
+    more = more.reshape(-1, len(strides))
+    more = more[((more >= 0) & (more < ends)).all(axis=1)]
+    both = np.concatenate([points, more])
+    if not len(more):
+        return more
+    cell = (both - both.min(axis=0)) // strides
     _, first = np.unique(np.ravel_multi_index(tuple(cell.T), tuple(cell.max(axis=0) + 1)), return_index=True)
-    return points[first]
+    return np.asarray(both[np.sort(first[first >= len(points)])])
 
 
 def _too_wide(points: Integers, log_weight: Floats, strides: Integers) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.errors import InvalidInput
 from autosync_lab.model.spec import ModelSpec
-from autosync_lab.space.batch import StrategyBatch
+from autosync_lab.space.batch import MOST_CREDIT, MOST_SHARDS, StrategyBatch
 from autosync_lab.space.constraints import Constraint, LoadBalance, LoadBalanceSoftmax, constraint
 from autosync_lab.space.domain import Domain, whole_domain
 from autosync_lab.space.lock import Lock
@@ -69,9 +69,9 @@ class StrategySpace:
     ) -> None:
         if not isinstance(model, ModelSpec) or not isinstance(cluster, ClusterSpec):
             raise InvalidInput("a space has a ModelSpec and a ClusterSpec (see load_model, load_cluster)")
-        _whole("max_shards", max_shards, 1)
+        _whole("max_shards", max_shards, 1, MOST_SHARDS)
         for credit in push_credits:
-            _whole("push_credits", credit, 0)
+            _whole("push_credits", credit, 0, MOST_CREDIT)
         if not push_credits:
             raise InvalidInput("at least one push credit is left", where="push_credits")
         self.model = model
@@ -315,9 +315,11 @@ class StrategySpace:
 _CACHED = ("domain", "log10_size", "_report", "_unlocked")
 
 
-def _whole(where: str, value: Any, least: int) -> None:
+def _whole(where: str, value: Any, least: int, most: int | None = None) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InvalidInput(f"a whole number of {least} or more", where=where, received=value)
+    if most is not None and value > most:
+        raise InvalidInput(f"a whole number of {most} at most", where=where, received=value)
 
 
 def _seed(seed: int, attempt: int) -> int:

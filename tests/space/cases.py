@@ -7,7 +7,7 @@ from typing import Any
 
 from autosync_lab.cluster import ClusterSpec, Node
 from autosync_lab.model import ModelSpec, Variable
-from autosync_lab.space import StrategySpace
+from autosync_lab.space import StrategyBatch, StrategySpace
 from autosync_lab.strategy import Strategy
 from tests.space.brute_force import every_strategy
 
@@ -55,10 +55,19 @@ class Case:
     def everything(self) -> tuple[Strategy, ...]:
         return _everything(self)
 
+    @property
+    def encoded(self) -> StrategyBatch:
+        return _encoded(self)
+
 
 @cache
 def _everything(case: Case) -> tuple[Strategy, ...]:
     return tuple(every_strategy(case.model, case.cluster, **case.options))
+
+
+@cache
+def _encoded(case: Case) -> StrategyBatch:
+    return StrategyBatch.encode(case.everything, case.model, case.cluster)
 
 
 CASES = {

@@ -196,6 +196,10 @@ def test_a_load_balancer_places_on_the_nodes_that_other_constraints_leave() -> N
         assert space.check(batch).all()
         assert set(batch.destination.tolist()) == {-1, 1, 2}
         assert all(space.violations(s) == () for s in batch)
+        tiny = CASES["a node without replicas"]
+        pruned = tiny.space.constrain(added)
+        kept = sum(all(rule.holds(s) for rule in pruned.constraints) for s in tiny.everything)
+        assert pruned.log10_size == pytest.approx(np.log10(kept), abs=1e-9)
 
 
 CONFLICTS: dict[str, tuple[StrategySpace, str, dict[str, Any], str]] = {
@@ -269,7 +273,15 @@ def test_bounds_are_whole_numbers(bounds: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"max_shards": 0}, {"max_shards": True}, {"push_credits": ()}, {"push_credits": (0, -1)}]
+    "options",
+    [
+        {"max_shards": 0},
+        {"max_shards": True},
+        {"max_shards": 40_000},
+        {"push_credits": ()},
+        {"push_credits": (0, -1)},
+        {"push_credits": (2**31,)},
+    ],
 )
 def test_a_space_checks_its_bounds(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):

@@ -12,7 +12,7 @@ from scipy import stats
 from autosync_lab.cluster import ClusterSpec, Node, load_cluster
 from autosync_lab.errors import InvalidInput
 from autosync_lab.model import load_model
-from autosync_lab.space import DEFAULT_CONSTRAINTS, Constraint, PartitionBounds, StrategyBatch, StrategySpace
+from autosync_lab.space import DEFAULT_CONSTRAINTS, Constraint, PartitionBounds, StrategySpace
 from autosync_lab.strategy import validate_strategy
 from tests.space.cases import BIAS, KERNEL, LOOKED_UP, ONE_NODE, PAIR, SCALE, TABLE, Case
 from tests.space.claimed_sample import chance
@@ -50,7 +50,7 @@ def test_draws_are_distributed_as_the_docstring_says(name: str) -> None:
     for variable, choices in locks.items():
         space = space.lock(variable, **choices)
     space = space.constrain(added)
-    everything = StrategyBatch.encode(case.everything, case.model, case.cluster)
+    everything = case.encoded
     left = everything[space.check(everything)]
     claimed = {
         int(h): chance(s, case.model, case.cluster, space.domain) for h, s in zip(left.hashes, left, strict=True)

@@ -64,7 +64,7 @@ def _space(name: str) -> StrategySpace:
 @pytest.mark.parametrize("name", SPACES)
 def test_every_strategy_is_equally_likely(name: str) -> None:
     case, space = SPACES[name][0], _space(name)
-    everything = StrategyBatch.encode(case.everything, case.model, case.cluster)
+    everything = case.encoded
     left = [int(h) for h in everything.hashes[space.check(everything)]]
     assert len(left) == len(set(left)) > 1
     batch = space.sample_uniform(DRAWS_EACH * len(left), seed=3)
