@@ -40,6 +40,7 @@ AlgorithmFactory = Callable[[StrategySpace, int, Simulator | None], SearchAlgori
 """Makes a fresh algorithm of a space, a seed and a simulator. A run replays the study's history into it, so what it
 proposes must be a function of these and of what it was asked and told."""
 
+DEFAULT_BATCH_SIZE = 8
 DEFAULT_ALGORITHM = "autosync"
 DEFAULT_SIMULATOR = "cost-model"
 FINAL_REPEATS = 5
@@ -184,7 +185,7 @@ class Study:
     def run(
         self,
         n_trials: int = 50,
-        batch_size: int = 8,
+        batch_size: int | None = None,
         algorithm: str | AlgorithmFactory | None = None,
         simulator: str | Simulator | None = None,
         baselines: Sequence[str] | None = None,
@@ -204,9 +205,9 @@ class Study:
         ----------
         n_trials : int
             Proposals in all; baselines and repetitions do not count.
-        batch_size : int
-            Proposals that the search is asked for at once. A round that `n_trials` cuts short is finished by the next
-            run.
+        batch_size : int, optional
+            Proposals that the search is asked for at once. None is the study's own number; that of a new study is 8. A
+            round that `n_trials` cuts short is finished by the next run.
         algorithm : str or callable, optional
             A name that `autosync_lab.search.make_algorithm` knows, or what makes an algorithm of a space, a seed and a
             simulator. None is the study's own one; that of a new study is "autosync".
@@ -240,9 +241,12 @@ class Study:
             After Ctrl-C, with the store as after `stop`.
         """
         _whole("n_trials", n_trials, 0)
-        _whole("batch_size", batch_size, 1)
+        if batch_size is not None:
+            _whole("batch_size", batch_size, 1)
         with self._running() as control:
             stored = self._stored() or {}
+            if batch_size is None:
+                batch_size = int(stored.get("batch_size", DEFAULT_BATCH_SIZE))
             algorithm_name = _name_of(algorithm, stored.get("algorithm", DEFAULT_ALGORITHM))
             simulator_name = _name_of(simulator, stored.get("simulator", DEFAULT_SIMULATOR))
             names = self._baseline_names(baselines, stored)
@@ -252,7 +256,7 @@ class Study:
             searcher = self._algorithm(algorithm, algorithm_name, judge)
             built, left_out = build_baselines(names, self.model, self.cluster)
 
-            session = self._session(control, on_event, on_progress, chosen)
+            session = self._session(control, on_event, on_progress, chosen | {"batch_size": batch_size})
             settings = {"n_trials": n_trials, "batch_size": batch_size} | chosen
             with self._measuring(session, runner, settings):
                 measure_baselines(session, built, left_out)

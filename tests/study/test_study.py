@@ -228,7 +228,7 @@ def test_a_study_goes_on_with_the_proposals_that_it_would_have_made(tmp_path: Pa
     with Study(MODEL, CLUSTER, tmp_path / "t.db", seed=3) as first:
         run(first, 6, **(settings | {"confirm": False}))
     with Study.open(tmp_path / "t.db") as second:
-        second.run(22, 4, runner=FakeRunner())
+        second.run(22, runner=FakeRunner())
         assert proposals(second) == expected
         assert kinds(second.events())["history-differs"] == 0
 
