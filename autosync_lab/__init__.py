@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from autosync_lab.model import load_model as load_model
     from autosync_lab.runtime import Trial as Trial
     from autosync_lab.runtime import open_cluster as open_cluster
+    from autosync_lab.simulator import Calibration as Calibration
+    from autosync_lab.simulator import CostModel as CostModel
+    from autosync_lab.space import Constraint as Constraint
+    from autosync_lab.space import StrategyBatch as StrategyBatch
+    from autosync_lab.space import StrategySpace as StrategySpace
     from autosync_lab.strategy import AllReduce as AllReduce
     from autosync_lab.strategy import ParameterServer as ParameterServer
     from autosync_lab.strategy import Strategy as Strategy
     from autosync_lab.strategy import VariableStrategy as VariableStrategy
     from autosync_lab.strategy import build_strategy as build_strategy
+    from autosync_lab.study import Study as Study
     from autosync_lab.study import TrialStore as TrialStore
 
 _HOME = {
@@ -44,6 +50,12 @@ _HOME = {
     "build_strategy": "strategy",
     "Trial": "runtime",
     "open_cluster": "runtime",
+    "Constraint": "space",
+    "StrategyBatch": "space",
+    "StrategySpace": "space",
+    "Calibration": "simulator",
+    "CostModel": "simulator",
+    "Study": "study",
     "TrialStore": "study",
 }
 

@@ -16,6 +16,8 @@ from typing import NoReturn, Protocol
 
 import autosync_lab
 from autosync_lab.cli import (
+    bench,
+    calibrate,
     clusters,
     demo,
     doctor,
@@ -24,6 +26,9 @@ from autosync_lab.cli import (
     models,
     profile,
     race,
+    search,
+    simulate,
+    space,
     strategies,
     trials,
 )
@@ -51,12 +56,17 @@ COMMANDS: dict[str, Command] = {
     "models": models,
     "clusters": clusters,
     "strategies": strategies,
+    "space": space,
+    "simulate": simulate,
     "measure": measure,
     "race": race,
+    "search": search,
+    "calibrate": calibrate,
     "demo": demo,
     "profile": profile,
     "trials": trials,
     "export": export,
+    "bench": bench,
     "doctor": doctor,
 }
 

@@ -17,6 +17,7 @@ from autosync_lab.errors import ClusterUnavailable
 if TYPE_CHECKING:
     from autosync_lab.cluster import ClusterSpec
     from autosync_lab.runtime import Runner
+    from autosync_lab.simulator import VirtualRunner
 
 SUMMARY = "Measure seven strategies for a small model on an emulated cluster of four nodes; takes under three minutes."
 
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _opened_or_fallback() -> "Iterator[tuple[ClusterSpec, Runner]]":
+def _opened_or_fallback() -> "Iterator[tuple[ClusterSpec, Runner | VirtualRunner]]":
     from contextlib import ExitStack
 
     from autosync_lab.cluster import load_cluster

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from autosync_lab.cluster import ClusterSpec
     from autosync_lab.model import ModelSpec
     from autosync_lab.runtime import Progress, Runner, Trial
+    from autosync_lab.simulator import VirtualRunner
     from autosync_lab.strategy import Strategy
     from autosync_lab.study import TrialStore
 
@@ -65,7 +66,7 @@ class Job:
 
 
 def strategy_job(
-    runner: "Runner", model: "ModelSpec", label: str, strategy: "Strategy", settings: TrialSettings
+    runner: "Runner | VirtualRunner", model: "ModelSpec", label: str, strategy: "Strategy", settings: TrialSettings
 ) -> Job:
     """Measure a strategy on a warm pool."""
 
@@ -99,7 +100,7 @@ def require_runnable(model: "ModelSpec") -> None:
 
 
 @contextmanager
-def opened(cluster: "ClusterSpec") -> "Iterator[Runner]":
+def opened(cluster: "ClusterSpec") -> "Iterator[Runner | VirtualRunner]":
     """A cluster's warm pool, closed again whatever happens.
 
     Raises

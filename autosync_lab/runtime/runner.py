@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from numbers import Integral
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ from autosync_lab.runtime.trial import OPTIMIZERS, Event, Trial
 from autosync_lab.strategy.spec import AllReduce, Strategy
 from autosync_lab.strategy.traffic import link_time_s
 from autosync_lab.strategy.validate import validate_strategy
+
+if TYPE_CHECKING:
+    from autosync_lab.simulator.virtual_runner import VirtualRunner
 
 MAX_SEED = 2**31
 """Seeds are numbers below this: they are added to the int32 counters of random generators."""
@@ -63,8 +66,12 @@ class Profile:
     ready_s: tuple[float, ...]
 
 
-def open_cluster(cluster: ClusterSpec, *, environment: dict[str, str] | None = None, role: str = "worker") -> "Runner":
+def open_cluster(
+    cluster: ClusterSpec, *, environment: dict[str, str] | None = None, role: str = "worker"
+) -> "Runner | VirtualRunner":
     """Start a cluster's processes and wait until they have found each other.
+
+    The launcher "virtual" starts none: what it returns simulates, and its trials say so.
 
     Parameters
     ----------
@@ -76,7 +83,7 @@ def open_cluster(cluster: ClusterSpec, *, environment: dict[str, str] | None = N
 
     Returns
     -------
-    Runner
+    Runner or VirtualRunner
         Use it as a context manager, or close it.
 
     Raises
@@ -89,6 +96,11 @@ def open_cluster(cluster: ClusterSpec, *, environment: dict[str, str] | None = N
             "open_cluster takes a ClusterSpec (see autosync_lab.load_cluster)",
             received=cluster,
         )
+    if cluster.launcher == "virtual":
+        # The layers above are imported only by who asks for a cluster that they play.
+        from autosync_lab.simulator.virtual_runner import VirtualRunner
+
+        return VirtualRunner(cluster)
     return Runner(cluster, _launcher(cluster, environment or {}), role)
 
 
@@ -104,7 +116,7 @@ def _launcher(cluster: ClusterSpec, environment: dict[str, str]) -> Launcher:
     raise InvalidInput(
         "this cluster's launcher starts no processes here",
         received=cluster.launcher,
-        valid=("local", "emulated"),
+        valid=("local", "emulated", "virtual"),
     )
 
 
@@ -332,15 +344,7 @@ class Runner:
         on_progress: Callable[[Progress], None] | None,
         fetch_from: tuple[int, ...],
     ) -> tuple[Trial, list[dict[str, npt.NDArray[Any]]]]:
-        steps, warmup, seed = _whole("steps", steps), _whole("warmup", warmup), _whole("seed", seed)
-        _check(
-            steps=steps,
-            warmup=warmup,
-            optimizer=optimizer,
-            learning_rate=learning_rate,
-            timeout_s=timeout_s,
-            seed=seed,
-        )
+        steps, warmup, seed = check_settings(steps, warmup, seed, optimizer, learning_rate, timeout_s)
         validate_strategy(strategy, model, self.cluster)
         _check_dtypes(model)
         model.traced  # noqa: B018  # a model that cannot be run is the caller's mistake: say so before anything starts
@@ -582,14 +586,17 @@ def _check_dtypes(model: ModelSpec) -> None:
             )
 
 
-def _check(
-    steps: int,
-    warmup: int,
-    optimizer: str,
-    learning_rate: float,
-    timeout_s: float | None,
-    seed: int,
-) -> None:
+def check_settings(
+    steps: int, warmup: int, seed: int, optimizer: str, learning_rate: float, timeout_s: float | None
+) -> tuple[int, int, int]:
+    """Check the settings of a trial, and return its whole numbers as such: steps, warmup, seed.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the setting that breaks a rule.
+    """
+    steps, warmup, seed = _whole("steps", steps), _whole("warmup", warmup), _whole("seed", seed)
     for where, number in (("learning_rate", learning_rate), ("timeout_s", timeout_s)):
         if isinstance(number, bool) or not isinstance(number, int | float | None):
             raise InvalidInput("a number is needed", where=where, received=number)
@@ -609,6 +616,7 @@ def _check(
         )
     if timeout_s is not None and not timeout_s > 0:
         raise InvalidInput("a timeout is above 0 seconds", where="timeout_s", received=timeout_s)
+    return steps, warmup, seed
 
 
 def _new_id() -> str:

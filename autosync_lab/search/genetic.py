@@ -29,4 +29,3 @@ class Genetic(SearchAlgorithm):
         first, second = self.rng.integers(len(parents), size=(2, TOURNAMENT, n)).min(axis=1)
         children = self.space.crossover(parents[first], parents[second], self.next_seed())
         return self.space.mutate(children, self.next_seed(), MUTATED)
-

@@ -7,6 +7,8 @@ from autosync_lab.simulator.base import Simulator as Simulator
 from autosync_lab.simulator.calibration import Calibration as Calibration
 from autosync_lab.simulator.corrected import CorrectedCostModel as CorrectedCostModel
 from autosync_lab.simulator.cost_model import CostModel as CostModel
+from autosync_lab.simulator.timeline import Timeline as Timeline
+from autosync_lab.simulator.virtual_runner import VirtualRunner as VirtualRunner
 
 SIMULATORS = ("cost-model", "none")
 

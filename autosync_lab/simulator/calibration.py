@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.errors import InvalidInput
 from autosync_lab.text_file import read_text_file
 
@@ -17,8 +18,8 @@ MAX_FILE_BYTES = 1 << 20
 class Calibration:
     """What a byte, a message and an operation cost on one cluster.
 
-    The defaults describe a cluster of machines with data-centre GPUs and TCP; `autosync-lab calibrate` measures those of
-    a cluster at hand.
+    The defaults describe machines with data-centre GPUs that talk TCP; `autosync-lab calibrate` measures those of a
+    cluster at hand.
 
     Parameters
     ----------
@@ -78,6 +79,15 @@ class Calibration:
         return {"format": "autosync-lab/calibration", "version": FORMAT_VERSION} | asdict(self)
 
     @classmethod
+    def typical(cls, cluster: ClusterSpec) -> "Calibration":
+        """What a cluster of this launcher typically costs, before it is calibrated.
+
+        Processes that share one machine's cores pay far more for each operation than those on machines of their own;
+        those constants are what `autosync-lab calibrate` finds for the emulated presets on two cores.
+        """
+        return SHARED_MACHINE if cluster.launcher in ("local", "emulated") else cls()
+
+    @classmethod
     def from_json(cls, document: Any, *, where: str | None = None) -> "Calibration":
         """Inverse of `to_json`.
 
@@ -116,3 +126,21 @@ class Calibration:
         except (ValueError, RecursionError) as error:
             raise InvalidInput(f"this is no JSON: {error}", where=str(path)) from None
         return cls.from_json(document, where=str(path))
+
+
+SHARED_MACHINE = Calibration(
+    link_efficiency=0.98,
+    stream_bytes_per_s=1e12,
+    latency_s=2.5e-4,
+    flops_per_s=2e10,
+    compute_slowdown=2.5,
+    push_s=5e-4,
+    pull_s=9e-4,
+    apply_s=4.5e-4,
+    server_s_per_byte=9e-10,
+    collective_s=8e-3,
+    tensor_s=1e-4,
+    reduce_s_per_byte=1.3e-9,
+    cycle_s=5e-3,
+    step_s=1e-2,
+)

@@ -46,7 +46,7 @@ class CorrectedCostModel(Simulator):
         penalty = np.full(x.shape[1], PRIOR_TRIALS)
         # A common factor is no matter of belief: the first feature, a constant, is hardly held back.
         penalty[0] = 1.0
-        self._weights = np.linalg.solve(x.T @ x + np.diag(penalty), x.T @ left)
+        self._weights = np.asarray(np.linalg.solve(x.T @ x + np.diag(penalty), x.T @ left), np.float64)
 
     def _standardized(self, raw: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         x = np.clip((raw - self._mean) / self._scale, -3.0, 3.0)
@@ -59,9 +59,9 @@ def _features(batch: StrategyBatch, prior: npt.NDArray[np.float64]) -> npt.NDArr
     served = batch.destination != ALL_REDUCED
     total = np.bincount(batch.candidate, nbytes, n)
     on_servers = np.bincount(batch.candidate[served], nbytes[served], n)
-    owned = np.bincount(
-        batch.candidate[served] * nodes + batch.destination[served], nbytes[served], n * nodes
-    ).reshape(n, nodes)
+    owned = np.bincount(batch.candidate[served] * nodes + batch.destination[served], nbytes[served], n * nodes).reshape(
+        n, nodes
+    )
     groups = np.zeros(n)
     np.maximum.at(groups, batch.candidate, batch.group + 1.0)
     loose = np.bincount(batch.candidate[~served & (batch.group == UNGROUPED)], minlength=n)

@@ -27,13 +27,13 @@ class CostModel:
         Its `compute_s` is used if it has one, else its `flops` and the calibration's rate.
     cluster : ClusterSpec
     calibration : Calibration, optional
-        Constants of the cluster; the defaults if None.
+        Constants of the cluster; `Calibration.typical` if None.
     """
 
     def __init__(self, model: ModelSpec, cluster: ClusterSpec, calibration: Calibration | None = None) -> None:
         self.model = model
         self.cluster = cluster
-        self.calibration = calibration or Calibration()
+        self.calibration = calibration or Calibration.typical(cluster)
         self.wire_nbytes = np.asarray([WIRE_BYTES.get(name, 0) for name in COMPRESSORS], float)
         """Bytes of one element on the wire by compressor; 0 where it travels as it is."""
         self._variables = ModelArrays.of(model)
@@ -61,7 +61,6 @@ class CostModel:
         up, down = self.link_bytes_per_s
         return np.asarray(
             step_times(
-                batch.synchronous,
                 batch.push_credit,
                 batch.axis,
                 batch.start,
@@ -77,6 +76,7 @@ class CostModel:
                 v.element_nbytes,
                 v.sparse,
                 v.ready * self.compute_s,
+                self.compute_s,
                 up,
                 down,
                 n.latency_s + c.latency_s,

@@ -63,12 +63,12 @@ def _remove(times, kinds, firsts, seconds, size):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True)
-def play_step(
+def play_step(  # type: ignore[no-untyped-def]
     owner, push_ready_s, push_nbytes, pull_nbytes, apply_work_s, pushers, push_credit,
     group_ready_s, group_wire, group_work_s, group_tensors, group_rows, fused, ring_weight,
     links, capacity, latency_s, largest_latency, world, stream, cpu_free_s, pull_cpu_s, collective_s, tensor_s, cycle_s,
     push_s, applied_s, pull_s, collective, refresh_s,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     """Play one step.
 
     Parameters
@@ -146,9 +146,7 @@ def play_step(
             size = _add(times, kinds, firsts, seconds, size, push_ready_s[q], APPLIED, q, 0)
     group, ring_busy, ring_left, ring_last = 0, False, 0, 0
     if len(group_ready_s):
-        size = _add(
-            times, kinds, firsts, seconds, size, group_ready_s[0] + 0.5 * cycle_s, COLLECTIVE_MAY_START, 0, 0
-        )
+        size = _add(times, kinds, firsts, seconds, size, group_ready_s[0] + 0.5 * cycle_s, COLLECTIVE_MAY_START, 0, 0)
     now, refreshed, stale = 0.0, -np.inf, False
     while size or count:
         if stale and (now >= refreshed + refresh_s):
@@ -196,9 +194,7 @@ def play_step(
                     applied_s[q, 0] = max(apply_free[j], now + latency_s[j])
                     apply_free[j] = applied_s[q, 0] + apply_work_s[q]
                     applied_s[q, 1] = apply_free[j]
-                    size = _add(
-                        times, kinds, firsts, seconds, size, apply_free[j] + latency_s[j], APPLIED, q, 1
-                    )
+                    size = _add(times, kinds, firsts, seconds, size, apply_free[j] + latency_s[j], APPLIED, q, 1)
             elif done < 2 * shards * classes:
                 q, k = (done - shards * classes) // classes, (done - shards * classes) % classes
                 weight[which] -= pushers[q, k]
@@ -241,9 +237,7 @@ def play_step(
         if freed_class >= 0 and push_credit and following_push[freed_class] < shards:
             q = following_push[freed_class]
             following_push[freed_class] += 1
-            size = _add(
-                times, kinds, firsts, seconds, size, max(now, push_ready_s[q]), PUSH_MAY_START, q, freed_class
-            )
+            size = _add(times, kinds, firsts, seconds, size, max(now, push_ready_s[q]), PUSH_MAY_START, q, freed_class)
         starts = 1 if started >= 0 else 0
         if shard_applied >= 0 or ring_starts:
             starts = classes

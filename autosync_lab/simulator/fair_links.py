@@ -2,11 +2,10 @@
 
 A route is what transfers between the same two ends have in common: the links they cross. Transfers of one route get the
 same rate, so a route is its links and its weight, the number of transfers in flight on it. Rates are found by
-progressive filling: the link whose capacity per transfer is least decides for all that cross it, and so on with the rest
-(Bertsekas and Gallager, "Data Networks", 1992, section 6.5.2).
+progressive filling: the link whose capacity per transfer is least decides for all that cross it, and so on with the
+rest (Bertsekas and Gallager, "Data Networks", 1992, section 6.5.2).
 """
 
-import numpy as np
 from numba import njit
 
 LINKS_OF_A_ROUTE = 4

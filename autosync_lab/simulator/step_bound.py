@@ -13,8 +13,9 @@ For each strategy it walks the shards once, in the order in which a replica push
 - Rows of sparse variables are pulled before the replica computes.
 
 A step takes at least as long as each link needs for all its bytes, and ends when the last of all these ends. Replicas
-are taken to be alike. Processor sharing is simulated exactly for one link: with n transfers in flight each gets 1/n, so
-in "service per transfer" V a transfer that starts at V ends at V + its size (Kleinrock, "Queueing Systems II", 1976).
+are taken to be alike, and asynchronous strategies to wait as synchronous ones do. Processor sharing is simulated exactly
+for one link: with n transfers in flight each gets 1/n, so in "service per transfer" V a transfer that starts at V ends
+at V + its size (Kleinrock, "Queueing Systems II", 1976).
 """
 
 import numpy as np
@@ -81,22 +82,24 @@ def _shared(first, following, begin_s, work_s, end_s, heap, owner):  # type: ign
 
 
 @njit(cache=True)
-def step_times(
-    synchronous, push_credit, axis, start, destination, replication, group, compressor, densified,
-    dims, nbytes, touched, row_nbytes, element_nbytes, sparse, ready_s,
+def step_times(  # type: ignore[no-untyped-def]
+    push_credit, axis, start, destination, replication, group, compressor, densified,
+    dims, nbytes, touched, row_nbytes, element_nbytes, sparse, ready_s, compute_s,
     up, down, latency_s, replicas, ring_bytes_per_s, wire_nbytes,
     push_cpu_s, pull_cpu_s, apply_s, server_s_per_byte, collective_s, tensor_s, reduce_s_per_byte, cycle_s, step_s,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     """Step time of every candidate of a batch, seconds, float64 [n].
 
     Parameters
     ----------
-    synchronous ... densified
+    push_credit ... densified
         As in `StrategyBatch`.
     dims, nbytes, touched, row_nbytes, element_nbytes, sparse
         As in `ModelArrays`.
     ready_s : float64 [V]
         When a replica has made each gradient, seconds from when it starts to compute.
+    compute_s : float
+        When it has computed.
     up, down, latency_s, replicas
         As in `ClusterArrays`, bandwidths with the efficiency of links.
     ring_bytes_per_s : float
@@ -256,6 +259,7 @@ def step_times(
                     first_of[j] = served
                 last_of[j] = served
                 served += 1
+        cpu = max(cpu, offset + compute_s)
         finish = cpu
         if served:
             chain[served - 1] = -1
@@ -270,6 +274,8 @@ def step_times(
                     free_up[j] = 0.0
                 for q in range(served):
                     j = owner_of[q]
+                    if q >= push_credit[c]:
+                        begin_s[q] = max(begin_s[q], ends_s[q - push_credit[c]])
                     free = max(free, begin_s[q]) + up_s[q]
                     free_up[j] = max(free_up[j], begin_s[q]) + down_s[q]
                     ends_s[q] = max(free, free_up[j])

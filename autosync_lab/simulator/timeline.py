@@ -61,9 +61,7 @@ class _Classes:
 def play(cost: "CostModel", strategy: "Strategy | StrategyBatch") -> "Played":
     """Simulate one step of a strategy, or of the only one in a batch."""
     batch = (
-        strategy
-        if isinstance(strategy, StrategyBatch)
-        else StrategyBatch.encode([strategy], cost.model, cost.cluster)
+        strategy if isinstance(strategy, StrategyBatch) else StrategyBatch.encode([strategy], cost.model, cost.cluster)
     )
     if len(batch) != 1:
         raise InvalidInput("a timeline is of one strategy", received=len(batch))
@@ -91,7 +89,8 @@ class Played:
         work = np.where(served, c.push_s + push * c.server_s_per_byte, c.tensor_s)
         ready = self.offset_s + v.ready[variable] * cost.compute_s
         done = _queue(ready, work)
-        cpu_free = float(done[-1])
+        # Its first layers need not have gradients, and are computed all the same.
+        cpu_free = max(float(done[-1]), self.offset_s + cost.compute_s)
         here = order[served]
         once = batch.local_replication[here] & ~sparse[served]
         owner = batch.destination[here].astype(np.int64)
@@ -197,8 +196,8 @@ class Played:
         names = [f"group{g}" if not fused else self._shard_name(here[group == g][0]) for g in by_ready]
         return _Collectives(
             ready[by_ready],
-            np.bincount(group, wire, count)[by_ready],
-            np.bincount(group, work, count)[by_ready],
+            np.asarray(np.bincount(group, wire, count)[by_ready], float),
+            np.asarray(np.bincount(group, work, count)[by_ready], float),
             np.bincount(group, minlength=count)[by_ready].astype(np.int64),
             rows[by_ready],
             fused,
@@ -228,10 +227,10 @@ class Played:
                         rows.append((worker, lane, names[q], float(spans[q, k, 0]), float(spans[q, k, 1])))
                 for g, (start, end, _) in enumerate(self._collected):
                     rows.append((worker, "all-reduce", self._groups.names[g], float(start), float(end)))
-        for q, (start, end) in enumerate(self._applied):
-            node = cost.cluster.nodes[self._owner[q]]
-            kind = f"replica {ranks[self._owner[q]]}" if node.replicas else "server"
-            rows.append((f"{kind} on {node.name}", "apply", names[q], float(start), float(end)))
+        for name, owner, (start, end) in zip(names, self._owner, self._applied, strict=True):
+            node = cost.cluster.nodes[owner]
+            kind = f"replica {ranks[owner]}" if node.replicas else "server"
+            rows.append((f"{kind} on {node.name}", "apply", name, float(start), float(end)))
         return Timeline(self.step_time_s, tuple(sorted(rows, key=lambda r: (r[3], r[4], r[0], r[1], r[2]))))
 
 

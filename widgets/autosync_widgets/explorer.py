@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from autosync_lab.runtime import Runner
+    from autosync_lab.simulator import VirtualRunner
     from autosync_lab.study import TrialStore
 
 REDRAW_PERIOD_S = 0.5
@@ -182,7 +183,7 @@ class Explorer(ipywidgets.VBox):
         self._view.show(self._state, time.monotonic())
 
 
-def _open_cluster(cluster: ClusterSpec) -> "Runner":
+def _open_cluster(cluster: ClusterSpec) -> "Runner | VirtualRunner":
     from autosync_lab.runtime import open_cluster
 
     return open_cluster(cluster)
