@@ -13,9 +13,9 @@ For each strategy it walks the shards once, in the order in which a replica push
 - Rows of sparse variables are pulled before the replica computes.
 
 A step takes at least as long as each link needs for all its bytes, and ends when the last of all these ends. Replicas
-are taken to be alike, and asynchronous strategies to wait as synchronous ones do. Processor sharing is simulated exactly
-for one link: with n transfers in flight each gets 1/n, so in "service per transfer" V a transfer that starts at V ends
-at V + its size (Kleinrock, "Queueing Systems II", 1976).
+are taken to be alike, and asynchronous strategies to wait as synchronous ones do. Processor sharing is simulated
+exactly for one link: with n transfers in flight each gets 1/n, so in "service per transfer" V a transfer that starts at
+V ends at V + its size (Kleinrock, "Queueing Systems II", 1976).
 """
 
 import numpy as np
