@@ -615,5 +615,18 @@ def test_a_model_of_the_catalog_can_be_run_from_its_name(tmp_path: Path) -> None
         assert study.cluster == load_cluster("local-2")
 
 
+def test_a_study_in_a_store_of_version_2_can_be_read_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "v2.db"
+    path.write_bytes((Path(__file__).parents[1] / "data" / "stores" / "v2.db").read_bytes())
+    with Study.open(path, "old") as study:
+        assert (study.state, study.seed, study.model, study.cluster) == ("ended", 0, MODEL, CLUSTER)
+        assert Counter(roles(study)) == {"baseline": 2, "proposal": 3, "final": 5}
+        assert [(r.asks, len(r.proposals)) for r in study.rounds] == [((4,), 4)]
+        assert study.speedup is not None
+        fourth = study.rounds[0].proposals[3].strategy.id
+        study.run(4, runner=FakeRunner(), confirm=False)
+        assert proposals(study)[3] == fourth
+
+
 def test_errors_have_the_packages_root() -> None:
     assert issubclass(TrialsFailing, AutoSyncLabError)
