@@ -1,5 +1,7 @@
 """`CostModel`: the step time of strategies from first principles."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -114,9 +116,9 @@ class CostModel:
 
     @property
     def ring_bytes_per_s(self) -> float:
-        """What the slowest link of a ring over the replicas carries, bytes per second."""
+        """What the slowest link of a ring over the replicas carries, bytes per second; infinite inside one node."""
         up, down = self.link_bytes_per_s
         workers = [i for i, node in enumerate(self.cluster.nodes) if node.replicas]
         if len(workers) == 1:
-            return UNLIMITED_BYTES_PER_S
+            return math.inf
         return float(min(*up[workers], *down[workers], self.calibration.stream_bytes_per_s))

@@ -125,8 +125,9 @@ def step_times(  # type: ignore[no-untyped-def]
     heap, heap_owner = np.empty(most), np.empty(most, np.int64)
     first_of, last_of = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     sent, taken = np.empty(nodes), np.empty(nodes)
+    pushing_s, pulling_s = np.empty(nodes), np.empty(nodes)
     free_up, free_apply = np.empty(nodes), np.empty(nodes)
-    before_up = np.empty(nodes)
+    rows_of, questions_of = np.empty(nodes), np.empty(nodes)
     group_ready, group_wire, group_raw = np.empty(most), np.empty(most), np.empty(most)
     group_tensors, group_rows = np.empty(most, np.int64), np.empty(most, np.bool_)
     largest_latency = latency_s.max()
@@ -134,10 +135,13 @@ def step_times(  # type: ignore[no-untyped-def]
     for c in range(candidates):
         sent[:] = 0.0
         taken[:] = 0.0
-        before_up[:] = 0.0
+        pushing_s[:] = 0.0
+        pulling_s[:] = 0.0
+        rows_of[:] = 0.0
+        questions_of[:] = 0.0
         # Rows are pulled first.
         before_cpu = 0.0
-        before_down = 0.0
+        all_rows, questions = 0.0, 0.0
         asked = False
         grouped = False
         groups = 0
@@ -159,8 +163,10 @@ def step_times(  # type: ignore[no-untyped-def]
                 asked = True
                 before_cpu += pull_cpu_s + rows * row_nbytes[v] * server_s_per_byte
                 remote = world - replicas[j]
-                before_up[j] += rows * row_nbytes[v] * remote
-                before_down += rows * row_nbytes[v]
+                rows_of[j] += rows * row_nbytes[v]
+                questions_of[j] += rows * INDEX_BYTES
+                all_rows += rows * row_nbytes[v]
+                questions += rows * INDEX_BYTES
                 for i in range(nodes):
                     if i != j:
                         sent[i] += rows * INDEX_BYTES * replicas[i]
@@ -171,10 +177,13 @@ def step_times(  # type: ignore[no-untyped-def]
         if asked:
             links = 0.0
             for i in range(nodes):
-                links = max(links, before_up[i] / up[i])
-                if replicas[i]:
-                    links = max(links, before_down * replicas[i] / down[i])
-            offset = 2.0 * largest_latency + max(links, before_cpu)
+                away = world - replicas[i]
+                links = max(links, rows_of[i] * away / up[i], questions_of[i] * away / down[i])
+                links = max(links, (all_rows - rows_of[i]) * replicas[i] / down[i])
+                links = max(links, (questions - questions_of[i]) * replicas[i] / up[i])
+            offset = max(links, before_cpu)
+            if links > 0.0:
+                offset += 2.0 * largest_latency
         # A replica pushes the last layer's gradients first.
         cpu = offset
         served = 0
@@ -239,6 +248,8 @@ def step_times(  # type: ignore[no-untyped-def]
                     coming += times
                     sent[i] += push * times
                     taken[i] += pull * times
+                    pushing_s[i] += push * times / up[i]
+                    pulling_s[i] += pull * times / down[i]
                     slowest_up = max(slowest_up, push * times / up[i])
                     slowest_down = max(slowest_down, pull * times / down[i])
                 taken[j] += push * coming
@@ -263,6 +274,12 @@ def step_times(  # type: ignore[no-untyped-def]
         finish = cpu
         if served:
             chain[served - 1] = -1
+            # No node pushes what it owns: what the busiest one sends is less than all the slowest pushes together.
+            pushed, pulled = up_s[:served].sum(), pull_down_s[:served].sum()
+            if pushed > 0.0:
+                up_s[:served] *= pushing_s.max() / pushed
+            if pulled > 0.0:
+                pull_down_s[:served] *= pulling_s.max() / pulled
             if push_credit[c] == 0:
                 _shared(0, chain, begin_s, up_s, ends_s, heap, heap_owner)
                 for j in range(nodes):
@@ -284,9 +301,11 @@ def step_times(  # type: ignore[no-untyped-def]
                 free_apply[j] = 0.0
             for q in np.argsort(ends_s[:served]):
                 j = owner_of[q]
-                through = ends_s[q] + latency_s[j]
+                # Where only replicas on the owner's node push, nothing crosses a link.
+                one_way = latency_s[j] if world > replicas[j] else 0.0
+                through = ends_s[q] + one_way
                 free_apply[j] = max(free_apply[j], through) + apply_s + received[q] * server_s_per_byte
-                begin_s[q] = free_apply[j] + latency_s[j]
+                begin_s[q] = free_apply[j] + one_way
             free = 0.0
             for q in np.argsort(begin_s[:served]):
                 j = owner_of[q]

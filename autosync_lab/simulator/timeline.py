@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from autosync_lab.errors import InvalidInput
 from autosync_lab.model.variable import INDEX_BYTES
+from autosync_lab.runtime.engine.labels import OWN
 from autosync_lab.runtime.trial import Event
 from autosync_lab.simulator.event_loop import play_step
 from autosync_lab.space.batch import ALL_REDUCED, UNGROUPED, StrategyBatch
@@ -140,8 +141,7 @@ class Played:
             refresh,
         )
         self.step_time_s = float(max(end, cpu_free) + c.step_s)
-        self._here, self._owner, self._groups = here, owner, groups
-        self._pushers = pushers
+        self._here, self._owner, self._groups, self._once = here, owner, groups, once
 
     def _pull_rows(
         self,
@@ -161,11 +161,14 @@ class Played:
             return 0.0, np.zeros(0, np.int64)
         nbytes = rows[asked] * v.row_nbytes[variable[asked]]
         owner = self._batch.destination[order[asked]]
-        sent = np.bincount(owner, nbytes, len(up)) * (n.replicas.sum() - n.replicas)
-        total = nbytes.sum()
-        links = max((sent / up).max(), (total * n.replicas / down).max())
-        cpu = asked.sum() * c.pull_s + total * c.server_s_per_byte
-        return float(2 * latency.max() + max(links, cpu)), order[asked]
+        away = n.replicas.sum() - n.replicas
+        links = 0.0
+        # Indices go to the servers, rows come back.
+        for size, there, back in ((rows[asked] * INDEX_BYTES, up, down), (nbytes, down, up)):
+            owned = np.bincount(owner, size, len(up))
+            links = max(links, ((size.sum() - owned) * n.replicas / there).max(), (owned * away / back).max())
+        cpu = asked.sum() * c.pull_s + nbytes.sum() * c.server_s_per_byte
+        return float((2 * latency.max() if links else 0.0) + max(links, cpu)), order[asked]
 
     def _collectives(
         self,
@@ -179,7 +182,8 @@ class Played:
         group = batch.group[here].astype(np.int64)
         fused = bool(len(here)) and bool((group == UNGROUPED).all())
         loose = group == UNGROUPED
-        group[loose] = group.max(initial=-1) + 1 + np.arange(loose.sum())
+        first_loose = int(group.max(initial=-1)) + 1
+        group[loose] = first_loose + np.arange(loose.sum())
         as_rows = v.sparse[variable] & ~batch.densified[here]
         raw = v.nbytes[variable] * share
         gathered = v.touched_rows[variable] * share * (v.row_nbytes[variable] + INDEX_BYTES)
@@ -193,7 +197,7 @@ class Played:
         rows = np.zeros(count, np.bool_)
         rows[group] = as_rows
         by_ready = np.argsort(ready, kind="stable")
-        names = [f"group{g}" if not fused else self._shard_name(here[group == g][0]) for g in by_ready]
+        names = [f"group{g}" if g < first_loose else self._shard_name(here[group == g][0]) for g in by_ready]
         return _Collectives(
             ready[by_ready],
             np.asarray(np.bincount(group, wire, count)[by_ready], float),
@@ -208,7 +212,7 @@ class Played:
         batch = self._batch
         v = int(batch.variable[s])
         name = batch.model.variables[v].name
-        return f"{name}/shard{s - batch.start[v]}" if batch.shards[0, v] > 1 else name
+        return f"{name}{OWN}shard{s - batch.start[v]}" if batch.shards[0, v] > 1 else name
 
     def timeline(self) -> Timeline:
         """The step's events, one worker of each class of nodes (all of them on a small cluster)."""
@@ -224,6 +228,9 @@ class Played:
                 rows += [(worker, "pull", self._shard_name(s), 0.0, self.offset_s) for s in self._row_pulls]
                 for lane, spans in (("push", self._pushed), ("pull", self._pulled)):
                     for q in np.flatnonzero(~np.isnan(spans[:, k, 1])):
+                        if lane == "push" and r > 0 and self._once[q]:
+                            # The first replica of a node pushes for all.
+                            continue
                         rows.append((worker, lane, names[q], float(spans[q, k, 0]), float(spans[q, k, 1])))
                 for g, (start, end, _) in enumerate(self._collected):
                     rows.append((worker, "all-reduce", self._groups.names[g], float(start), float(end)))
