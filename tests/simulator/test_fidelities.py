@@ -82,6 +82,16 @@ def test_a_variable_cut_over_all_workers_is_alike(nodes: int) -> None:
     assert fast_s(model(60), on, spread) == pytest.approx(2 * (nodes - 1) / nodes * 0.06)
 
 
+def test_push_credit_1_waits_for_the_server_before_the_next_push() -> None:
+    # Each shard of 10 MB keeps its server's downlink busy for 30 ms; while pushes wait for one another, servers take
+    # turns instead of working at once. The last pull takes 30 ms more.
+    on = cluster(3, 2)
+    turns = tuple(ps(f"s{i % 2}") for i in range(4))
+    for step_s in (exact_s, fast_s):
+        assert step_s(model(40), on, strategy(on, turns, push_credit=1)) == pytest.approx(4 * 0.03 + 0.03)
+        assert step_s(model(40), on, strategy(on, turns)) == pytest.approx(2 * 0.03 + 2 * 0.03)
+
+
 def test_a_step_is_not_shorter_than_its_computing() -> None:
     on = cluster(2)
     early = model(10, compute_s=1.0, ready=(0.2,))
