@@ -14,6 +14,8 @@ import fcntl
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 import autosync_lab as asl
 from autosync_lab.simulator import Calibration
 from autosync_lab.space import DEFAULT_CONSTRAINTS, StrategyBatch, StrategySpace
