@@ -88,6 +88,15 @@ def test_a_closed_runner_says_so() -> None:
         opened.measure(model, asl.build_strategy("ps", model, opened.cluster))
 
 
-def test_a_simulated_cluster_is_not_opened() -> None:
+def test_a_virtual_cluster_is_simulated_and_says_so() -> None:
+    model, cluster = asl.load_model("vgg16"), asl.load_cluster("cluster-a")
+    with asl.open_cluster(cluster) as opened:
+        trial = opened.measure(model, asl.build_strategy("ps", model, cluster))
+        assert trial.simulated
+        assert trial.launcher == "virtual"
+        assert not opened.worker_pids
+
+
+def test_a_cluster_whose_launcher_is_not_here_is_not_opened() -> None:
     with pytest.raises(asl.InvalidInput, match="launcher"):
-        asl.open_cluster(asl.load_cluster("cluster-a"))
+        asl.open_cluster(asl.ClusterSpec("far", (asl.Node("far-away"),), launcher="slurm"))
