@@ -21,8 +21,14 @@ PROPOSALS = 2000
 GENERATIONS = 6
 """Times that the best candidates are bred and scored before some are picked."""
 
-PARENTS = 200
-"""Best candidates that children are bred from."""
+PARENTS, LEAST_PARENTS = 200, 24
+"""Best candidates that are refined, and that children are bred from: at most, and at least."""
+
+REFINED_SHARDS = 200_000
+"""Shards times nodes that are refined in a generation: a second or two of timelines."""
+
+MUTATED = 0.05
+"""Chance of each variable of a child to be drawn anew."""
 
 ELITE = 8
 """Fastest strategies measured that join the parents."""
@@ -61,38 +67,56 @@ class AutoSync(SearchAlgorithm):
         pool = self.new_ones(self.space.sample(self._proposals(), self.next_seed()))
         if self.simulator is None:
             return pool[diverse_pick(pool, np.zeros(len(pool)), n)]
-        pool, score = self._bred(pool, self._score(pool))
+        pool, score = self._bred(pool)
         best = np.argsort(score, kind="stable")[: SHORTLIST * n]
-        shortlist = pool[best]
-        return shortlist[diverse_pick(shortlist, score[best], n)]
+        return pool[best][diverse_pick(pool[best], score[best], n)]
 
-    def _bred(self, pool: StrategyBatch, score: np.ndarray) -> tuple[StrategyBatch, np.ndarray]:
-        """The best candidates of some generations, with their scores."""
-        assert self.simulator is not None
+    def _bred(self, pool: StrategyBatch) -> tuple[StrategyBatch, np.ndarray]:
+        """The best candidates of some generations, with their refined scores.
+
+        Quick scores say who is worth a refined one. Who owes a good score to what the quick one overlooks loses it so.
+        """
         elite = self.elite(ELITE)
         if elite is not None:
             pool = StrategyBatch.concatenate([pool, elite])
-            score = np.concatenate([score, self._score(elite)])
-        for _ in range(GENERATIONS):
-            order = np.argsort(score, kind="stable")[:PARENTS]
-            pool, score = pool[order], score[order]
-            if len(pool) < 2:
+        score = self._score(pool)
+        refined = np.zeros(len(pool), np.bool_)
+        for generation in range(GENERATIONS + 1):
+            order = np.argsort(score, kind="stable")[: self._parents(pool)]
+            pool, score, refined = pool[order], score[order], refined[order]
+            if not refined.all():
+                score[~refined] = self._refined(pool[~refined])
+                refined[:] = True
+            if len(pool) < 2 or generation == GENERATIONS:
                 break
             first, second = self.rng.integers(len(pool), size=(2, self._proposals() // 2))
             children = self.space.crossover(pool[first], pool[second], self.next_seed())
-            children = self.new_ones(self.space.mutate(children, self.next_seed(), 0.05))
+            children = self.new_ones(self.space.mutate(children, self.next_seed(), MUTATED))
             pool = StrategyBatch.concatenate([pool, children])
             score = np.concatenate([score, self._score(children)])
+            refined = np.concatenate([refined, np.zeros(len(children), np.bool_)])
             _, once = np.unique(pool.hashes, return_index=True)
-            pool, score = pool[once], score[once]
+            pool, score, refined = pool[once], score[once], refined[once]
         new = [i for i, key in enumerate(pool.hashes.tolist()) if key not in self._seen]
         return pool[new], score[new]
 
     def _score(self, batch: StrategyBatch) -> np.ndarray:
         assert self.simulator is not None
-        prediction = self.simulator.predict(batch)
+        return self._logged(self.simulator.predict(batch))
+
+    def _refined(self, batch: StrategyBatch) -> np.ndarray:
+        assert self.simulator is not None
+        return self._logged(self.simulator.refine(batch))
+
+    def _logged(self, prediction: np.ndarray) -> np.ndarray:
+        assert self.simulator is not None
         return np.log(prediction) if self.simulator.in_seconds else prediction
 
     def _proposals(self) -> int:
         typical = 8 * len(self.space.model.variables)
         return max(50, min(PROPOSALS, MOST_SHARDS // typical))
+
+    def _parents(self, pool: StrategyBatch) -> int:
+        """How many are refined in a generation: fewer of large models on large clusters, in the same time."""
+        shards = len(pool.destination) / max(1, len(pool)) * len(self.space.cluster.nodes)
+        return int(max(LEAST_PARENTS, min(PARENTS, REFINED_SHARDS // max(1.0, shards))))

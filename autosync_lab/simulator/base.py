@@ -26,5 +26,9 @@ class Simulator(ABC):
     def fit(self, batch: StrategyBatch, step_time_s: npt.NDArray[np.float64]) -> None:
         """Learn from measured step times, seconds, [n]."""
 
+    def refine(self, batch: StrategyBatch) -> npt.NDArray[np.float64]:
+        """Scores like those of `predict` and more exact, where a simulator has some that take longer, [n]."""
+        return self.predict(batch)
+
     in_seconds: bool = True
     """False if scores say only which strategy is faster."""

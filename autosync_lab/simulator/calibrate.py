@@ -16,18 +16,21 @@ from autosync_lab.simulator.cost_model import CostModel
 from autosync_lab.simulator.timeline import play
 from autosync_lab.space.batch import StrategyBatch
 from autosync_lab.strategy.builders import build_strategy
-from autosync_lab.strategy.spec import Strategy
+from autosync_lab.strategy.spec import AllReduce, Strategy, VariableStrategy
 
 if TYPE_CHECKING:
     from autosync_lab.runtime.runner import Runner
     from autosync_lab.runtime.trial import Trial
     from autosync_lab.simulator.virtual_runner import VirtualRunner
 
+SEPARATE = "separate-groups"
+"""A collective of its own for every variable: what each of them costs, however small."""
+
 PROBE = (
     ("vgg-mini", ("all-reduce", "partitioned-ps", "ps")),
-    ("resnet-mini", ("all-reduce", "ps-load-balanced", "horovod")),
-    ("ncf-small", ("ps", "all-reduce")),
-    ("bert-tiny", ("partitioned-ps",)),
+    ("resnet-mini", ("all-reduce", "ps-load-balanced", "byteps", "horovod", SEPARATE)),
+    ("ncf-small", ("ps", "partitioned-ps", "all-reduce")),
+    ("bert-tiny", ("partitioned-ps", SEPARATE)),
 )
 """What is tried: models of few large, many small and sparse variables, with strategies that stress other constants."""
 
@@ -42,7 +45,10 @@ FITTED = (
     "pull_s",
     "apply_s",
     "server_s_per_byte",
+    "rows_s",
+    "acknowledge_s",
     "collective_s",
+    "exchange_s",
     "tensor_s",
     "reduce_s_per_byte",
     "cycle_s",
@@ -92,7 +98,11 @@ def probe(
         profile = runner.profile(model)
         model = model.with_profile(profile.compute_s, profile.ready_s)
         for builder in builders:
-            strategy = build_strategy(builder, model, runner.cluster)
+            strategy = (
+                separate_groups(model, runner.cluster)
+                if builder == SEPARATE
+                else build_strategy(builder, model, runner.cluster)
+            )
             trial = runner.measure(model, strategy, steps=STEPS, warmup=WARMUP, label=builder)
             number += 1
             if trial.status == "ok":
@@ -102,6 +112,12 @@ def probe(
     if len(found) * 2 < total:
         raise AutoSyncLabError(f"of {total} trials of the probe only {len(found)} succeeded")
     return tuple(found)
+
+
+def separate_groups(model: ModelSpec, cluster: ClusterSpec) -> Strategy:
+    """Every variable all-reduced in a group of its own."""
+    entries = [VariableStrategy(v.name, (AllReduce(group),)) for group, v in enumerate(model.variables)]
+    return Strategy(tuple(entries), cluster.replicas)
 
 
 def fit_calibration(

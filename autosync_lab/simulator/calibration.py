@@ -38,8 +38,15 @@ class Calibration:
         Time of a process for each shard that it pushes, pulls, or updates as its server.
     server_s_per_byte : float
         Time of a process for each byte that it pushes, pulls, or receives as a server.
+    rows_s : float
+        More time for each shard of a sparse variable that is pushed: its rows are merged and sorted out first.
+    acknowledge_s : float
+        From when a push has arrived until its replica knows, and may start another one where a push credit keeps it.
     collective_s : float
-        Time of each collective, however small: until all replicas have agreed on it.
+        Until all replicas have agreed on what is ready; collectives that are ready by then need no agreement of their
+        own.
+    exchange_s : float
+        Time of each collective, however small.
     tensor_s : float
         Time of each tensor in a collective.
     reduce_s_per_byte : float
@@ -59,7 +66,10 @@ class Calibration:
     pull_s: float = 40e-6
     apply_s: float = 40e-6
     server_s_per_byte: float = 2e-11
-    collective_s: float = 300e-6
+    rows_s: float = 40e-6
+    acknowledge_s: float = 50e-6
+    collective_s: float = 200e-6
+    exchange_s: float = 100e-6
     tensor_s: float = 10e-6
     reduce_s_per_byte: float = 2e-11
     cycle_s: float = 1e-3
@@ -131,16 +141,19 @@ class Calibration:
 SHARED_MACHINE = Calibration(
     link_efficiency=0.98,
     stream_bytes_per_s=1e12,
-    latency_s=2.5e-4,
+    latency_s=3e-4,
     flops_per_s=2e10,
-    compute_slowdown=2.5,
-    push_s=5e-4,
-    pull_s=9e-4,
-    apply_s=4.5e-4,
-    server_s_per_byte=9e-10,
-    collective_s=8e-3,
-    tensor_s=1e-4,
-    reduce_s_per_byte=1.3e-9,
-    cycle_s=5e-3,
-    step_s=1e-2,
+    compute_slowdown=2.7,
+    push_s=7e-4,
+    pull_s=8e-4,
+    apply_s=3.5e-4,
+    server_s_per_byte=1.3e-9,
+    rows_s=1.5e-3,
+    acknowledge_s=5e-3,
+    collective_s=7e-3,
+    exchange_s=4e-3,
+    tensor_s=1.2e-4,
+    reduce_s_per_byte=7e-10,
+    cycle_s=2e-3,
+    step_s=1.5e-2,
 )

@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from autosync_lab.simulator.base import Simulator
 from autosync_lab.simulator.cost_model import CostModel
+from autosync_lab.simulator.timeline import play
 from autosync_lab.space.batch import ALL_REDUCED, UNGROUPED, StrategyBatch
 
 PRIOR_TRIALS = 8.0
@@ -16,7 +17,7 @@ class CorrectedCostModel(Simulator):
 
     Its features are how much of each kind of work a strategy has (logarithms of shards on servers, groups, shares of
     bytes, what the busiest server owns, and the prediction itself); with few trials the ridge keeps it at the cost
-    model, so this is a prior that trials overrule.
+    model, so this is a prior that trials overrule. `predict` corrects the fast fidelity, `refine` the timeline.
 
     Parameters
     ----------
@@ -27,18 +28,18 @@ class CorrectedCostModel(Simulator):
 
     def __init__(self, cost_model: CostModel) -> None:
         self._cost_model = cost_model
+        self._played: dict[int, float] = {}
         self._weights: npt.NDArray[np.float64] | None = None
         self._mean = self._scale = np.zeros(0)
 
     def predict(self, batch: StrategyBatch) -> npt.NDArray[np.float64]:
-        prior = self._cost_model.step_time(batch)
-        if self._weights is None:
-            return prior
-        x = self._standardized(_features(batch, prior))
-        return np.asarray(prior * np.exp(np.clip(x @ self._weights, -1.0, 1.0)))
+        return self._corrected(batch, self._cost_model.step_time(batch))
+
+    def refine(self, batch: StrategyBatch) -> npt.NDArray[np.float64]:
+        return self._corrected(batch, self._exact(batch))
 
     def fit(self, batch: StrategyBatch, step_time_s: npt.NDArray[np.float64]) -> None:
-        prior = self._cost_model.step_time(batch)
+        prior = self._exact(batch)
         left = np.log(step_time_s / prior)
         raw = _features(batch, prior)
         self._mean, self._scale = raw.mean(axis=0), raw.std(axis=0) + 1e-6
@@ -47,6 +48,19 @@ class CorrectedCostModel(Simulator):
         # A common factor is no matter of belief: the first feature, a constant, is hardly held back.
         penalty[0] = 1.0
         self._weights = np.asarray(np.linalg.solve(x.T @ x + np.diag(penalty), x.T @ left), np.float64)
+
+    def _corrected(self, batch: StrategyBatch, prior: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        if self._weights is None:
+            return prior
+        x = self._standardized(_features(batch, prior))
+        return np.asarray(prior * np.exp(np.clip(x @ self._weights, -1.0, 1.0)))
+
+    def _exact(self, batch: StrategyBatch) -> npt.NDArray[np.float64]:
+        """What the timeline says, [n]; each strategy is played once."""
+        for i, key in enumerate(batch.hashes.tolist()):
+            if key not in self._played:
+                self._played[key] = play(self._cost_model, batch[i : i + 1]).step_time_s
+        return np.asarray([self._played[key] for key in batch.hashes.tolist()])
 
     def _standardized(self, raw: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         x = np.clip((raw - self._mean) / self._scale, -3.0, 3.0)

@@ -66,7 +66,8 @@ def _remove(times, kinds, firsts, seconds, size):  # type: ignore[no-untyped-def
 def play_step(  # type: ignore[no-untyped-def]
     owner, push_ready_s, push_nbytes, pull_nbytes, apply_work_s, pushers, push_credit,
     group_ready_s, group_wire, group_work_s, group_tensors, group_rows, fused, ring_weight,
-    links, capacity, latency_s, largest_latency, world, stream, cpu_free_s, pull_cpu_s, collective_s, tensor_s, cycle_s,
+    links, capacity, latency_s, largest_latency, world, stream, cpu_free_s, pull_cpu_s, acknowledge_s,
+    collective_s, exchange_s, tensor_s, cycle_s,
     push_s, applied_s, pull_s, collective, refresh_s,
 ):  # fmt: skip
     """Play one step.
@@ -93,7 +94,7 @@ def play_step(  # type: ignore[no-untyped-def]
         Links of each route: push from class k to node j is k N + j, pull K N + j K + k, the ring of k is 2 K N + k.
     capacity : float64 [links]
     latency_s : float64 [N]
-    largest_latency, world, stream, pull_cpu_s, collective_s, tensor_s, cycle_s
+    largest_latency, world, stream, pull_cpu_s, acknowledge_s, collective_s, exchange_s, tensor_s, cycle_s
         As in `step_bound.step_times`; `stream` in bytes per second.
     cpu_free_s : float
         When a replica has computed and serialized everything.
@@ -144,9 +145,10 @@ def play_step(  # type: ignore[no-untyped-def]
         if waiting[q] == 0.0:
             # Only replicas on the owner's node push, over no link.
             size = _add(times, kinds, firsts, seconds, size, push_ready_s[q], APPLIED, q, 0)
-    group, ring_busy, ring_left, ring_last = 0, False, 0, 0
+    group, ring_busy, ring_left, ring_last, agreed = 0, False, 0, 0, -1.0
     if len(group_ready_s):
-        size = _add(times, kinds, firsts, seconds, size, group_ready_s[0] + 0.5 * cycle_s, COLLECTIVE_MAY_START, 0, 0)
+        agreed = group_ready_s[0] + 0.5 * cycle_s
+        size = _add(times, kinds, firsts, seconds, size, agreed + collective_s, COLLECTIVE_MAY_START, 0, 0)
     now, refreshed, stale = 0.0, -np.inf, False
     while size or count:
         if stale and (now >= refreshed + refresh_s):
@@ -180,7 +182,7 @@ def play_step(  # type: ignore[no-untyped-def]
             first[r] = following[done]
         started, started_route, started_bytes, started_weight = -1, -1, 0.0, 0.0
         shard_applied, ring_starts = -1, False
-        freed_class = -1
+        freed_class, known_s = -1, 0.0
         if done >= 0:
             stale = True
             if done < shards * classes:
@@ -188,7 +190,7 @@ def play_step(  # type: ignore[no-untyped-def]
                 weight[which] -= pushers[q, k]
                 push_s[q, k, 1] = now
                 waiting[q] -= 1.0
-                freed_class = k
+                freed_class, known_s = k, acknowledge_s
                 if waiting[q] <= 0.0:
                     j = owner[q]
                     applied_s[q, 0] = max(apply_free[j], now + latency_s[j])
@@ -221,7 +223,8 @@ def play_step(  # type: ignore[no-untyped-def]
                     started_bytes, started_weight = push_nbytes[a], pushers[a, b]
                     push_s[a, b, 0] = now
                 else:
-                    freed_class = b
+                    # Also a push to another process of the same node is acknowledged.
+                    freed_class, known_s = b, acknowledge_s
             elif kind == APPLIED:
                 if b == 0:
                     j = owner[a]
@@ -237,7 +240,9 @@ def play_step(  # type: ignore[no-untyped-def]
         if freed_class >= 0 and push_credit and following_push[freed_class] < shards:
             q = following_push[freed_class]
             following_push[freed_class] += 1
-            size = _add(times, kinds, firsts, seconds, size, max(now, push_ready_s[q]), PUSH_MAY_START, q, freed_class)
+            size = _add(
+                times, kinds, firsts, seconds, size, max(now + known_s, push_ready_s[q]), PUSH_MAY_START, q, freed_class
+            )
         starts = 1 if started >= 0 else 0
         if shard_applied >= 0 or ring_starts:
             starts = classes
@@ -247,7 +252,7 @@ def play_step(  # type: ignore[no-untyped-def]
             if fused:
                 while (
                     ring_last + 1 < len(group_ready_s)
-                    and group_ready_s[ring_last + 1] <= now
+                    and group_ready_s[ring_last + 1] <= agreed
                     and group_rows[ring_last + 1] == group_rows[group]
                 ):
                     ring_last += 1
@@ -299,7 +304,7 @@ def play_step(  # type: ignore[no-untyped-def]
             stale = True
         if ring_busy and ring_left == 0:
             ring_busy = False
-            over = now + collective_s + 2.0 * (world - 1) * largest_latency
+            over = now + exchange_s + 2.0 * (world - 1) * largest_latency
             for g in range(group, ring_last + 1):
                 over += group_work_s[g] + group_tensors[g] * tensor_s
             for g in range(group, ring_last + 1):
@@ -307,6 +312,9 @@ def play_step(  # type: ignore[no-untyped-def]
             end = max(end, over)
             group = ring_last + 1
             if group < len(group_ready_s):
-                begin = max(over, group_ready_s[group]) + 0.5 * cycle_s
+                begin = over
+                if group_ready_s[group] > agreed:
+                    agreed = max(over, group_ready_s[group]) + 0.5 * cycle_s
+                    begin = agreed + collective_s
                 size = _add(times, kinds, firsts, seconds, size, begin, COLLECTIVE_MAY_START, group, 0)
     return end

@@ -86,7 +86,8 @@ def step_times(  # type: ignore[no-untyped-def]
     push_credit, axis, start, destination, replication, group, compressor, densified,
     dims, nbytes, touched, row_nbytes, element_nbytes, sparse, ready_s, compute_s,
     up, down, latency_s, replicas, ring_bytes_per_s, wire_nbytes,
-    push_cpu_s, pull_cpu_s, apply_s, server_s_per_byte, collective_s, tensor_s, reduce_s_per_byte, cycle_s, step_s,
+    push_cpu_s, pull_cpu_s, apply_s, server_s_per_byte, rows_s, acknowledge_s, collective_s, exchange_s, tensor_s,
+    reduce_s_per_byte, cycle_s, step_s,
 ):  # fmt: skip
     """Step time of every candidate of a batch, seconds, float64 [n].
 
@@ -238,6 +239,8 @@ def step_times(  # type: ignore[no-untyped-def]
                     pull = 0.0
                 once = replication[s] and not sparse[v]
                 cpu += push_cpu_s + push * server_s_per_byte
+                if sparse[v]:
+                    cpu += rows_s
                 coming = 0.0
                 slowest_up = 0.0
                 slowest_down = 0.0
@@ -291,8 +294,8 @@ def step_times(  # type: ignore[no-untyped-def]
                     free_up[j] = 0.0
                 for q in range(served):
                     j = owner_of[q]
-                    if q >= push_credit[c]:
-                        begin_s[q] = max(begin_s[q], ends_s[q - push_credit[c]])
+                    if q >= push_credit[c] and down_s[q] > 0.0:
+                        begin_s[q] = max(begin_s[q], ends_s[q - push_credit[c]] + acknowledge_s)
                     free = max(free, begin_s[q]) + up_s[q]
                     free_up[j] = max(free_up[j], begin_s[q]) + down_s[q]
                     ends_s[q] = max(free, free_up[j])
@@ -315,6 +318,7 @@ def step_times(  # type: ignore[no-untyped-def]
             finish = max(finish, cpu)
         if single:
             free = 0.0
+            agreed = -1.0
             order = np.argsort(group_ready[:single])
             at = 0
             while at < single:
@@ -322,16 +326,19 @@ def step_times(  # type: ignore[no-untyped-def]
                 at += 1
                 if group_tensors[g] == 0:
                     continue
-                begin = max(free, group_ready[g]) + 0.5 * cycle_s
+                begin = free
+                if group_ready[g] > agreed:
+                    agreed = max(free, group_ready[g]) + 0.5 * cycle_s
+                    begin = agreed + collective_s
                 wire, raw, tensors = group_wire[g], group_raw[g], group_tensors[g]
                 rounds = 2 * (world - 1)
                 if not grouped:
-                    while at < single and group_ready[order[at]] <= begin and group_rows[order[at]] == group_rows[g]:
+                    while at < single and group_ready[order[at]] <= agreed and group_rows[order[at]] == group_rows[g]:
                         wire += group_wire[order[at]]
                         raw += group_raw[order[at]]
                         tensors += group_tensors[order[at]]
                         at += 1
-                free = begin + collective_s + rounds * largest_latency + wire / ring_bytes_per_s
+                free = begin + exchange_s + rounds * largest_latency + wire / ring_bytes_per_s
                 free += raw * reduce_s_per_byte + tensors * tensor_s
                 for i in range(nodes):
                     if replicas[i] and workers > 1:

@@ -87,7 +87,7 @@ class Played:
         push = np.where(sparse, rows * (v.row_nbytes[variable] + INDEX_BYTES), v.nbytes[variable] * share)
         self.offset_s, self._row_pulls = self._pull_rows(order, variable, served, sparse, rows, up, down, latency)
         # The replica's process computes and serializes in order.
-        work = np.where(served, c.push_s + push * c.server_s_per_byte, c.tensor_s)
+        work = np.where(served, c.push_s + sparse * c.rows_s + push * c.server_s_per_byte, c.tensor_s)
         ready = self.offset_s + v.ready[variable] * cost.compute_s
         done = _queue(ready, work)
         # Its first layers need not have gradients, and are computed all the same.
@@ -131,7 +131,9 @@ class Played:
             c.stream_bytes_per_s,
             cpu_free,
             c.pull_s,
+            c.acknowledge_s,
             c.collective_s,
+            c.exchange_s,
             c.tensor_s,
             c.cycle_s,
             self._pushed,

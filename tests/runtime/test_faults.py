@@ -128,7 +128,7 @@ def test_a_dead_fork_server_is_replaced_or_reported() -> None:
         pids = runner.worker_pids
         os.kill(runner.launcher.server_pid, signal.SIGKILL)  # type: ignore[attr-defined]
         model = asl.load_model(MODEL)
-        strategy = asl.build_strategy("horovod", model, runner.cluster)
+        strategy = asl.build_strategy("all-reduce", model, runner.cluster)
         trial = runner.measure(model, strategy, steps=1, timeout_s=20)
         assert trial.status == "failed"
         deadline = time.monotonic() + 10

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
 SETTLE = 6
 ROUNDS = 12
-BUILDERS = ("ps", "partitioned-ps", "horovod", "parallax", "byteps")
+BUILDERS = ("ps", "partitioned-ps", "all-reduce", "parallax", "byteps")
 
 
 def usage(pids: list[int]) -> tuple[int, int, int]:

@@ -186,6 +186,8 @@ class Explorer(ipywidgets.VBox):
 def _open_cluster(cluster: ClusterSpec) -> "Runner | VirtualRunner":
     from autosync_lab.runtime import open_cluster
 
+    if cluster.launcher == "virtual":
+        raise InvalidInput("this cluster can only be simulated, and the Explorer measures", received=cluster.name)
     return open_cluster(cluster)
 
 
