@@ -74,31 +74,34 @@ class AutoSync(SearchAlgorithm):
     def _bred(self, pool: StrategyBatch) -> tuple[StrategyBatch, np.ndarray]:
         """The best candidates of some generations, with their refined scores.
 
-        Quick scores say who is worth a refined one. Who owes a good score to what the quick one overlooks loses it so.
+        Quick scores and chance say who gets a refined one, and refined scores alone who is bred from: else those would
+        win that owe a good quick score to what it overlooks.
         """
         elite = self.elite(ELITE)
         if elite is not None:
             pool = StrategyBatch.concatenate([pool, elite])
-        score = self._score(pool)
-        refined = np.zeros(len(pool), np.bool_)
-        for generation in range(GENERATIONS + 1):
-            order = np.argsort(score, kind="stable")[: self._parents(pool)]
-            pool, score, refined = pool[order], score[order], refined[order]
-            if not refined.all():
-                score[~refined] = self._refined(pool[~refined])
-                refined[:] = True
-            if len(pool) < 2 or generation == GENERATIONS:
+        parents = self._parents(pool)
+        pool, score = self._worth_a_look(pool, parents)
+        for _ in range(GENERATIONS):
+            if len(pool) < 2:
                 break
             first, second = self.rng.integers(len(pool), size=(2, self._proposals() // 2))
             children = self.space.crossover(pool[first], pool[second], self.next_seed())
             children = self.new_ones(self.space.mutate(children, self.next_seed(), MUTATED))
-            pool = StrategyBatch.concatenate([pool, children])
-            score = np.concatenate([score, self._score(children)])
-            refined = np.concatenate([refined, np.zeros(len(children), np.bool_)])
+            children, theirs = self._worth_a_look(children, parents)
+            pool, score = StrategyBatch.concatenate([pool, children]), np.concatenate([score, theirs])
             _, once = np.unique(pool.hashes, return_index=True)
-            pool, score, refined = pool[once], score[once], refined[once]
+            best = once[np.argsort(score[once], kind="stable")][:parents]
+            pool, score = pool[best], score[best]
         new = [i for i, key in enumerate(pool.hashes.tolist()) if key not in self._seen]
         return pool[new], score[new]
+
+    def _worth_a_look(self, pool: StrategyBatch, count: int) -> tuple[StrategyBatch, np.ndarray]:
+        """`count` candidates with refined scores: half of them the best by their quick ones, half taken by chance."""
+        order = np.argsort(self._score(pool), kind="stable")
+        best, others = order[: count // 2], order[count // 2 :]
+        chosen = np.concatenate([best, self.rng.permutation(others)[: count - len(best)]])
+        return pool[chosen], self._refined(pool[chosen])
 
     def _score(self, batch: StrategyBatch) -> np.ndarray:
         assert self.simulator is not None
