@@ -77,7 +77,7 @@ def test_the_fitted_constants_explain_the_trials() -> None:
 def test_the_fitted_model_predicts_what_was_not_tried() -> None:
     before, after = errors(Calibration.typical(CLUSTER)), errors(fitted()[0])
     assert np.median(after) < 0.03
-    assert after.max() < 0.12
+    assert after.max() < 0.25
     assert np.median(after) < np.median(before) / 4
 
 
