@@ -24,7 +24,9 @@ from autosync_lab.strategy import builder_names
 MODELS = ("vgg-mini", "resnet-mini", "ncf-small", "bert-tiny")
 CLUSTERS = ("emulated-4", "emulated-hetero-4", "emulated-servers")
 ROUND = 10
-STEPS = 5
+STEPS = 4
+WHOLE = 4
+"""Of so many random strategies one is of the whole space; the others of what the default constraints leave of it."""
 
 
 @contextmanager
@@ -42,12 +44,10 @@ def plan(model, cluster, count):
     """Label and strategy of every trial: the builders', then random ones, of the whole and of the pruned space."""
     space = StrategySpace(model, cluster, lossy=True)
     pruned = space.constrain(DEFAULT_CONSTRAINTS)
-    whole, few = space.sample(count - count // 2, seed=0), pruned.sample(count // 2, seed=1)
+    whole, few = iter(space.sample(count, seed=0)), iter(pruned.sample(count, seed=1))
     strategies = [(name, asl.build_strategy(name, model, cluster)) for name in builder_names()]
-    for i in range(len(whole)):
-        strategies.append(("random", whole[i]))
-        if i < len(few):
-            strategies.append(("random-pruned", few[i]))
+    for i in range(count):
+        strategies.append(("random-pruned", next(few)) if i % WHOLE else ("random", next(whole)))
     return strategies
 
 
