@@ -46,9 +46,8 @@ def plan(model, cluster, count):
     pruned = space.constrain(DEFAULT_CONSTRAINTS)
     whole, few = iter(space.sample(count, seed=0)), iter(pruned.sample(count, seed=1))
     strategies = [(name, asl.build_strategy(name, model, cluster)) for name in builder_names()]
-    for i in range(count):
-        strategies.append(("random-pruned", next(few)) if i % WHOLE else ("random", next(whole)))
-    return strategies
+    drawn = (("random-pruned", next(few)) if i % WHOLE else ("random", next(whole)) for i in range(count))
+    return [*strategies, *drawn]
 
 
 def collect(store, trials, lock):

@@ -43,6 +43,16 @@ def bandwidth_bound(model: "ModelSpec", cluster: ClusterSpec, *, lossless: bool 
     and w whole bytes may be pulled as rows or all-reduced whole; the bound takes the all-reduce if it sends at most m,
     and else counts min(m, h w) bytes of PS, which is below both.
 
+    Rows have to be pulled before there is a gradient to push, so their two ways do not overlap. Of m bytes of rows a
+    node with replicas that owns the share x receives (1 - x) m and sends (n - 1) x m in the first phase, and the other
+    way round in the second, where the bytes M' of dense gradients, or of their all-reduce if that is less, join both
+    ways. On links of c both ways the phases together take (M' + 2 m max(1 - x, (n - 1) x)) / c, at least
+
+        T' = (M' + 2 (n - 1) / n m) / c
+
+    and no less where rows are gathered, (n - 1) m, or their table is all-reduced as a whole, 2 (n - 1) / n times its
+    bytes, or what a compressor leaves of them. The bound is the larger one of T and T'.
+
     Parameters
     ----------
     model : ModelSpec
@@ -58,8 +68,9 @@ def bandwidth_bound(model: "ModelSpec", cluster: ClusterSpec, *, lossless: bool 
     n = len(cluster.worker_nodes)
     if n == 1:
         return 0.0
+    in_phases = _time_in_phases(model, cluster, lossless)
     if lossless:
-        return _least_time(wire_nbytes(model), 0.0, cluster)
+        return max(in_phases, _least_time(wire_nbytes(model), 0.0, cluster))
     served = reduced = 0.0
     for variable in model.variables:
         narrow = variable.nbytes * _narrowing(variable)
@@ -68,7 +79,7 @@ def bandwidth_bound(model: "ModelSpec", cluster: ClusterSpec, *, lossless: bool 
             reduced += around
         else:
             served += min(variable.gradient_nbytes, narrow)
-    return _least_time(served, reduced, cluster)
+    return max(in_phases, _least_time(served, reduced, cluster))
 
 
 def wire_nbytes(model: "ModelSpec") -> float:
@@ -89,6 +100,41 @@ def server_shares(cluster: ClusterSpec) -> tuple[float, ...]:
         return tuple(1.0 / len(cluster.nodes) for _ in cluster.nodes)
     most = _caps(time, 1.0, 0.0, cluster)
     return tuple(x / sum(most) for x in most)
+
+
+def row_shares(cluster: ClusterSpec) -> tuple[float, ...]:
+    """Shares of the bytes of pulled rows, by node, at which pulling and then pushing them is fastest: they sum to 1.
+
+    With n nodes with replicas, the narrowest of bandwidth c, each of the phases takes T = (n - 1) / (n c) at best, for
+    which node i owns between 1 - c_i T and c_i T / (n - 1); those bounds leave a choice to faster nodes, who all take
+    the same fraction of it. CPU-only servers could not make it faster, and get none.
+    """
+    n = len(cluster.worker_nodes)
+    widths = [min(node.up_bytes_per_s, node.down_bytes_per_s) for node in cluster.nodes]
+    narrowest = min(c for c, node in zip(widths, cluster.nodes, strict=True) if node.replicas)
+    if n == 1 or math.isinf(narrowest):
+        return server_shares(cluster)
+    least, most = [], []
+    for c, node in zip(widths, cluster.nodes, strict=True):
+        relative = (n - 1) / n * c / narrowest
+        least.append(max(0.0, 1.0 - relative) if node.replicas else 0.0)
+        most.append(min(1.0, relative / (n - 1)) if node.replicas else 0.0)
+    spare = sum(most) - sum(least)
+    fraction = (1.0 - sum(least)) / spare if spare > 0.0 else 0.0
+    return tuple(low + fraction * (high - low) for low, high in zip(least, most, strict=True))
+
+
+def _time_in_phases(model: "ModelSpec", cluster: ClusterSpec, lossless: bool) -> float:
+    """T' of `bandwidth_bound`, with the wider one of each node's two bandwidths; 0 without sparse variables."""
+    n = len(cluster.worker_nodes)
+    nbytes = 0.0
+    for v in model.variables:
+        narrow = v.nbytes * (1.0 if lossless else _narrowing(v))
+        around = 2 * (n - 1) / n
+        nbytes += around * min(v.gradient_nbytes, narrow) if v.sparse else min(v.nbytes, around * narrow)
+    if not any(v.sparse for v in model.variables):
+        return 0.0
+    return nbytes / min(max(node.up_bytes_per_s, node.down_bytes_per_s) for node in cluster.worker_nodes)
 
 
 def _narrowing(variable: "Variable") -> float:

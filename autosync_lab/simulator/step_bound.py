@@ -163,25 +163,18 @@ def step_times(  # type: ignore[no-untyped-def]
                 rows = touched[v] * share
                 asked = True
                 before_cpu += pull_cpu_s + rows * row_nbytes[v] * server_s_per_byte
-                remote = world - replicas[j]
                 rows_of[j] += rows * row_nbytes[v]
                 questions_of[j] += rows * INDEX_BYTES
                 all_rows += rows * row_nbytes[v]
                 questions += rows * INDEX_BYTES
-                for i in range(nodes):
-                    if i != j:
-                        sent[i] += rows * INDEX_BYTES * replicas[i]
-                        taken[i] += rows * row_nbytes[v] * replicas[i]
-                sent[j] += rows * row_nbytes[v] * remote
-                taken[j] += rows * INDEX_BYTES * remote
         offset = 0.0
         if asked:
             links = 0.0
             for i in range(nodes):
                 away = world - replicas[i]
-                links = max(links, rows_of[i] * away / up[i], questions_of[i] * away / down[i])
-                links = max(links, (all_rows - rows_of[i]) * replicas[i] / down[i])
-                links = max(links, (questions - questions_of[i]) * replicas[i] / up[i])
+                goes_up = rows_of[i] * away + (questions - questions_of[i]) * replicas[i]
+                comes_down = questions_of[i] * away + (all_rows - rows_of[i]) * replicas[i]
+                links = max(links, goes_up / up[i], comes_down / down[i])
             offset = max(links, before_cpu)
             if links > 0.0:
                 offset += 2.0 * largest_latency
@@ -346,6 +339,6 @@ def step_times(  # type: ignore[no-untyped-def]
                         taken[i] += wire
             finish = max(finish, free)
         for i in range(nodes):
-            finish = max(finish, max(sent[i] / up[i], taken[i] / down[i]))
+            finish = max(finish, offset + max(sent[i] / up[i], taken[i] / down[i]))
         result[c] = finish + step_s
     return result

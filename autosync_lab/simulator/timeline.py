@@ -149,7 +149,7 @@ class Played:
         self,
         order: npt.NDArray[np.int64],
         variable: npt.NDArray[np.int32],
-        served: npt.NDArray[np.bool_],
+        on_servers: npt.NDArray[np.bool_],
         sparse: npt.NDArray[np.bool_],
         rows: Floats,
         up: Floats,
@@ -158,17 +158,18 @@ class Played:
     ) -> tuple[float, npt.NDArray[np.int64]]:
         """Seconds until all rows are pulled, and which shards those are of."""
         c, v, n = self._cost.calibration, self._cost._variables, self._cost._nodes
-        asked = served & sparse
+        asked = on_servers & sparse
         if not asked.any():
             return 0.0, np.zeros(0, np.int64)
         nbytes = rows[asked] * v.row_nbytes[variable[asked]]
         owner = self._batch.destination[order[asked]]
         away = n.replicas.sum() - n.replicas
-        links = 0.0
         # Indices go to the servers, rows come back.
-        for size, there, back in ((rows[asked] * INDEX_BYTES, up, down), (nbytes, down, up)):
-            owned = np.bincount(owner, size, len(up))
-            links = max(links, ((size.sum() - owned) * n.replicas / there).max(), (owned * away / back).max())
+        questions = rows[asked] * INDEX_BYTES
+        served, asks = np.bincount(owner, nbytes, len(up)), np.bincount(owner, questions, len(up))
+        goes_up = served * away + (questions.sum() - asks) * n.replicas
+        comes_down = asks * away + (nbytes.sum() - served) * n.replicas
+        links = max((goes_up / up).max(), (comes_down / down).max())
         cpu = asked.sum() * c.pull_s + nbytes.sum() * c.server_s_per_byte
         return float((2 * latency.max() if links else 0.0) + max(links, cpu)), order[asked]
 

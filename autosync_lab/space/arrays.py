@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from autosync_lab.cluster.bound import server_shares
+from autosync_lab.cluster.bound import row_shares, server_shares
 from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.model.variable import DTYPE_BYTES
@@ -68,7 +68,8 @@ class ClusterArrays:
     """A cluster's nodes, in rank order.
 
     `up`, `down` [N] bytes per second, infinite where no link limits them; `latency_s` [N], one way; `replicas` [N];
-    `replica_node` [R]; `shares` [N]: the part of the bytes that each node serves where every link is equally busy.
+    `replica_node` [R]; `shares` [2, N]: the part of the bytes of whole gradients, and of rows, that each node serves at
+    best.
     """
 
     up: Floats
@@ -87,5 +88,5 @@ class ClusterArrays:
             latency_s=np.asarray([n.latency_s for n in cluster.nodes], float),
             replicas=np.asarray([n.replicas for n in cluster.nodes], np.int64),
             replica_node=np.asarray(cluster.replica_nodes, np.int64),
-            shares=np.asarray(server_shares(cluster), float),
+            shares=np.asarray([server_shares(cluster), row_shares(cluster)], float),
         )

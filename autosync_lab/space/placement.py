@@ -1,7 +1,8 @@
 """The load balancer: which server owns each shard.
 
 Source: AutoSync's load balancer. Shards go, largest first, to the node that is furthest below its target; its random
-form draws a node by what it lacks.
+form draws a node by what it lacks. Whole gradients and rows are balanced apart: a node on a slow link had better serve
+no whole gradients, which are pushed and pulled at the same time, but its part of the rows, which are first pulled.
 """
 
 import numpy as np
@@ -33,14 +34,15 @@ def place_greedily(
 
     Variables come by the bytes of their largest shard, largest first, ties in forward order; the shards of a variable
     in order. Each goes to the allowed node with the largest target - load, ties to the lower number, where a node's
-    target is its share of all bytes on servers.
+    target is its share of all bytes of that kind (whole gradients or rows) on servers.
 
     Parameters
     ----------
     axis [n, V], start [n * V + 1], destination [S]
         As in `StrategyBatch`; only which shards are all-reduced (below 0) is read of `destination`.
     model : ModelArrays
-    shares : float64 [N]
+    shares : float64 [2, N]
+        Of whole gradients, and of rows.
     allowed : bool [V, N]
 
     Returns
@@ -49,7 +51,7 @@ def place_greedily(
     """
     placed = destination.copy()
     never = np.zeros(axis.shape[0], np.uint64)
-    _place(axis, start, placed, model.dims, model.push_nbytes, shares, allowed, never, False)
+    _place(axis, start, placed, model.dims, model.push_nbytes, model.sparse, shares, allowed, never, False)
     return placed
 
 
@@ -67,19 +69,20 @@ def place_at_random(
     Arguments as of `place_greedily`; `states` [n] are those of the candidates' random streams, advanced in place.
     """
     placed = destination.copy()
-    _place(axis, start, placed, model.dims, model.push_nbytes, shares, allowed, states, True)
+    _place(axis, start, placed, model.dims, model.push_nbytes, model.sparse, shares, allowed, states, True)
     return placed
 
 
 @njit(cache=True)
-def _place(axis, start, destination, dims, nbytes, shares, allowed, states, at_random):  # type: ignore[no-untyped-def]
+def _place(axis, start, destination, dims, nbytes, sparse, shares, allowed, states, at_random):  # type: ignore[no-untyped-def]  # fmt: skip
     candidates, variables = axis.shape
-    nodes = len(shares)
-    lacking = np.empty(nodes)
+    nodes = shares.shape[1]
+    total = np.empty(2)
+    lacking_of = np.empty((2, nodes))
     chance = np.empty(nodes)
     largest = np.empty(variables)
     for c in range(candidates):
-        total = 0.0
+        total[:] = 0.0
         for v in range(variables):
             begin, end = start[c * variables + v], start[c * variables + v + 1]
             a = axis[c, v]
@@ -89,10 +92,11 @@ def _place(axis, start, destination, dims, nbytes, shares, allowed, states, at_r
             largest[v] = 0.0
             for s in range(begin, end):
                 if destination[s] >= 0:
-                    total += per_row * (length // count + (s - begin < length % count))
+                    total[int(sparse[v])] += per_row * (length // count + (s - begin < length % count))
                     largest[v] = -per_row * ((length + count - 1) // count)
-        for node in range(nodes):
-            lacking[node] = shares[node] * total
+        for kind in range(2):
+            for node in range(nodes):
+                lacking_of[kind, node] = shares[kind, node] * total[kind]
         for v in np.argsort(largest, kind="mergesort"):
             if largest[v] == 0.0:
                 break
@@ -101,6 +105,7 @@ def _place(axis, start, destination, dims, nbytes, shares, allowed, states, at_r
             length = dims[v, a] if a >= 0 else 1
             count = end - begin
             per_row = nbytes[v] / length
+            lacking, mean = lacking_of[int(sparse[v])], total[int(sparse[v])] / nodes
             for s in range(begin, end):
                 if destination[s] < 0:
                     continue
@@ -109,7 +114,7 @@ def _place(axis, start, destination, dims, nbytes, shares, allowed, states, at_r
                     if allowed[v, node] and (best < 0 or lacking[node] > lacking[best]):
                         best = node
                 if at_random:
-                    best = _softmax(lacking, allowed[v], total / nodes, chance, states[c : c + 1], best)
+                    best = _softmax(lacking, allowed[v], mean, chance, states[c : c + 1], best)
                 destination[s] = best
                 lacking[best] -= per_row * (length // count + (s - begin < length % count))
 

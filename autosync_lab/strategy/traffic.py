@@ -29,8 +29,14 @@ def traffic_matrix(model: ModelSpec, cluster: ClusterSpec, strategy: Strategy) -
 
     A sparse variable's touched rows are taken to spread evenly over its shards, and local replication to merge none.
     """
+    before, after = _phases(model, cluster, strategy)
+    return before + after
+
+
+def _phases(model: ModelSpec, cluster: ClusterSpec, strategy: Strategy) -> tuple[Matrix, Matrix]:
+    """Bytes from node i to node j before there are gradients, while rows are pulled, and after."""
     count = len(cluster.nodes)
-    matrix = np.zeros((count, count))
+    before, after = np.zeros((2, count, count))
     replicas = np.asarray([n.replicas for n in cluster.nodes], float)
     ring = _ring(cluster)
     size = cluster.replicas
@@ -43,15 +49,16 @@ def traffic_matrix(model: ModelSpec, cluster: ClusterSpec, strategy: Strategy) -
                 pushers = np.minimum(replicas, 1.0) if once else replicas.copy()
                 pushers[owner] = 0.0
                 push, pull, ask = _server_bytes(variable, share)
-                matrix[:, owner] += pushers * (push + ask)
-                matrix[owner, :] += pushers * pull
+                after[:, owner] += pushers * push
+                before[:, owner] += pushers * ask
+                (before if variable.sparse else after)[owner, :] += pushers * pull
             elif variable.sparse and shard.sparse_as == "gather":
                 assert variable.touched_rows is not None
                 rows = variable.touched_rows * share * (variable.row_nbytes + INDEX_BYTES)
-                matrix += ring * (size - 1) * rows
+                after += ring * (size - 1) * rows
             else:
-                matrix += ring * 2 * (size - 1) / size * _wire_nbytes(variable, shard) * share
-    return matrix
+                after += ring * 2 * (size - 1) / size * _wire_nbytes(variable, shard) * share
+    return before, after
 
 
 def node_traffic(model: ModelSpec, cluster: ClusterSpec, strategy: Strategy) -> tuple[Matrix, Matrix]:
@@ -61,11 +68,20 @@ def node_traffic(model: ModelSpec, cluster: ClusterSpec, strategy: Strategy) -> 
 
 
 def link_time_s(model: ModelSpec, cluster: ClusterSpec, strategy: Strategy) -> float:
-    """The strategy's own bandwidth bound: seconds that its busiest link needs, were all transfers to overlap."""
-    sent, received = node_traffic(model, cluster, strategy)
+    """The strategy's own bandwidth bound: seconds that its busiest link needs, were all transfers to overlap that can.
+
+    In a synchronous step rows are pulled before there is any gradient to send.
+    """
+    before, after = _phases(model, cluster, strategy)
+    if not strategy.synchronous:
+        return _busiest_s(cluster, before + after)
+    return _busiest_s(cluster, before) + _busiest_s(cluster, after)
+
+
+def _busiest_s(cluster: ClusterSpec, matrix: Matrix) -> float:
     up = np.asarray([n.up_bytes_per_s for n in cluster.nodes])
     down = np.asarray([n.down_bytes_per_s for n in cluster.nodes])
-    return float(max((sent / up).max(), (received / down).max()))
+    return float(max((matrix.sum(axis=1) / up).max(), (matrix.sum(axis=0) / down).max()))
 
 
 def _ring(cluster: ClusterSpec) -> Matrix:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from autosync_lab.cluster import ClusterSpec
-from autosync_lab.cluster.bound import server_shares
+from autosync_lab.cluster.bound import row_shares, server_shares
 from autosync_lab.model import ModelSpec
 from autosync_lab.space import Domain
 from autosync_lab.strategy import AllReduce, ParameterServer, Strategy, shard_gradient_nbytes
@@ -102,14 +102,19 @@ def _placement(strategy: Strategy, model: ModelSpec, cluster: ClusterSpec, domai
         [(b, s.destination) for b, s in zip(shard_gradient_nbytes(v, e), e.shards, strict=True) if s.kind == "ps"]
         for v, e in zip(model.variables, strategy.variables, strict=True)
     ]
-    total = sum(b for variable in owned for b, _ in variable)
-    shares = server_shares(cluster)
-    lacking = [x * total for x in shares]
+    shares = (server_shares(cluster), row_shares(cluster))
+    totals = [
+        sum(b for o, v in zip(owned, model.variables, strict=True) if v.sparse == rows for b, _ in o)
+        for rows in (False, True)
+    ]
+    lacking_of = [[x * total for x in of] for of, total in zip(shares, totals, strict=True)]
     sizes = [max(shard_gradient_nbytes(v, e)) for v, e in zip(model.variables, strategy.variables, strict=True)]
     result = 1.0
     for v in sorted(range(len(sizes)), key=lambda v: -sizes[v]):
+        kind = int(model.variables[v].sparse)
+        lacking = lacking_of[kind]
         for nbytes, destination in owned[v]:
-            weight = [math.exp(x / (total / len(names))) if x > 0 else 0.0 for x in lacking]
+            weight = [math.exp(x / (totals[kind] / len(names))) if x > 0 else 0.0 for x in lacking]
             result *= weight[names.index(destination)] / sum(weight)
             lacking[names.index(destination)] -= nbytes
     return result

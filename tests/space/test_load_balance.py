@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from autosync_lab.cluster import ClusterSpec, Node, load_cluster
-from autosync_lab.cluster.bound import server_shares
+from autosync_lab.cluster.bound import row_shares, server_shares
 from autosync_lab.model import ModelSpec, load_model
 from autosync_lab.space import StrategySpace
 from autosync_lab.strategy import ParameterServer, Strategy, shard_gradient_nbytes
+
+SHARES = {False: server_shares, True: row_shares}
+"""Who serves how much, of whole gradients and of rows."""
 
 CLUSTERS = {
     "servers": load_cluster("emulated-servers"),
@@ -38,16 +41,34 @@ def test_no_node_carries_more_than_its_share_and_a_largest_shard(rule: str, clus
     space = StrategySpace(model, cluster).constrain(rule)
     batch = space.sample(60, seed=4)
     assert space.check(batch).all()
-    share = dict(zip([n.name for n in cluster.nodes], server_shares(cluster), strict=True))
     for strategy in batch:
         assert space.constraints[0].holds(strategy)
-        load: dict[str, float] = defaultdict(float)
-        owned = _owned(strategy, model)
-        for _, node, nbytes in owned:
-            load[node] += nbytes
-        total = sum(load.values())
-        for node, carried in load.items():
-            assert carried <= share[node] * total + max(b for _, _, b in owned) + SLACK * total
+        for rows, shares in SHARES.items():
+            share = dict(zip([n.name for n in cluster.nodes], shares(cluster), strict=True))
+            load: dict[str, float] = defaultdict(float)
+            owned = [(node, b) for v, node, b in _owned(strategy, model) if model.variables[v].sparse == rows]
+            for node, nbytes in owned:
+                load[node] += nbytes
+            total = sum(load.values())
+            for node, carried in load.items():
+                assert carried <= share[node] * total + max(b for _, b in owned) + SLACK * total
+
+
+def test_a_node_on_a_slow_link_serves_rows_but_no_whole_gradients() -> None:
+    cluster = load_cluster("emulated-hetero-4")
+    for name in ("vgg-mini", "ncf-small"):
+        model = load_model(name)
+        space = StrategySpace(model, cluster).constrain("load-balance")
+        for variable in model.variables:
+            space = space.lock(variable.name, synchronizer="ps", shards=4 if variable.size > 1000 else 1)
+        for strategy in space.sample(10, seed=1):
+            load: dict[bool, float] = {False: 0.0, True: 0.0}
+            total = dict(load)
+            for v, node, nbytes in _owned(strategy, model):
+                load[model.variables[v].sparse] += nbytes * (node == "node3")
+                total[model.variables[v].sparse] += nbytes
+            assert load[False] <= 0.01 * total[False]
+            assert load[True] == pytest.approx(0.25 * total[True], rel=0.3)
 
 
 def test_nodes_of_more_bandwidth_carry_more() -> None:
@@ -69,12 +90,13 @@ def test_greedy_placement_is_what_its_rule_says() -> None:
     names = [n.name for n in cluster.nodes]
     for strategy in space.sample(60, seed=2):
         owned = _owned(strategy, model)
-        total = sum(b for _, _, b in owned)
-        lacking = np.asarray(server_shares(cluster)) * total
+        total = {rows: sum(b for v, _, b in owned if model.variables[v].sparse == rows) for rows in SHARES}
+        lacking_of = {rows: np.asarray(shares(cluster)) * total[rows] for rows, shares in SHARES.items()}
         largest = [max(shard_gradient_nbytes(v, e)) for v, e in zip(model.variables, strategy.variables, strict=True)]
         for v, node, nbytes in sorted(owned, key=lambda shard: (-largest[shard[0]], shard[0])):
-            place = names.index(node)
-            assert lacking[place] >= lacking.max() - SLACK * total, (v, node)
+            place, rows = names.index(node), model.variables[v].sparse
+            lacking = lacking_of[rows]
+            assert lacking[place] >= lacking.max() - SLACK * total[rows], (v, node)
             lacking[place] -= nbytes
 
 

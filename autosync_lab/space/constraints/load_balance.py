@@ -18,8 +18,9 @@ ROUNDING = 1e-9
 
 class LoadBalance(Constraint):
     """Destinations are those that the greedy rule gives: largest variable first, each shard to the node furthest below
-    its share of the bytes on servers (`autosync_lab.cluster.bound.server_shares`: by bandwidth, and less for nodes that
-    have a replica to feed). A locked destination stays where it is, and counts.
+    its share of the bytes on servers: of whole gradients by bandwidth, and less for nodes that have a replica to feed
+    (`autosync_lab.cluster.bound.server_shares`), of rows so that they are soonest pulled and then pushed
+    (`row_shares`). A locked destination stays where it is, and counts.
 
     Source: AutoSync's load balancer, with the byte-optimal shares in place of bandwidth_i / sum(bandwidth).
     """
@@ -48,8 +49,9 @@ class LoadBalance(Constraint):
 
 
 class LoadBalanceSoftmax(Constraint):
-    """No server carries more than its share of the bytes on servers and one largest shard on top. Sampled at random:
-    each shard goes to a node below its share, with probability softmax(what it lacks / mean share).
+    """No server carries more than its share of the bytes on servers, of whole gradients and of rows, and one largest
+    shard of these on top. Sampled at random: each shard goes to a node below its share, with probability softmax(what
+    it lacks / mean share).
     """
 
     name = "load-balance-softmax"
@@ -60,16 +62,19 @@ class LoadBalanceSoftmax(Constraint):
 
     def holds_all(self, batch: StrategyBatch) -> npt.NDArray[np.bool_]:
         model, shares = ModelArrays.of(self.model), ClusterArrays.of(self.cluster).shares
-        served = batch.destination != ALL_REDUCED
-        nbytes = (batch.share * model.push_nbytes[batch.variable])[served]
-        candidate = batch.candidate[served]
-        load = np.zeros((len(batch), len(shares)))
-        np.add.at(load, (candidate, batch.destination[served]), nbytes)
-        largest = np.zeros(len(batch))
-        np.maximum.at(largest, candidate, nbytes)
-        total = load.sum(axis=1)
-        most = total[:, None] * shares + largest[:, None]
-        return np.asarray((load <= most + ROUNDING * total[:, None]).all(axis=1))
+        right = np.ones(len(batch), np.bool_)
+        for rows in (False, True):
+            served = (batch.destination != ALL_REDUCED) & (model.sparse[batch.variable] == rows)
+            nbytes = (batch.share * model.push_nbytes[batch.variable])[served]
+            candidate = batch.candidate[served]
+            load = np.zeros((len(batch), shares.shape[1]))
+            np.add.at(load, (candidate, batch.destination[served]), nbytes)
+            largest = np.zeros(len(batch))
+            np.maximum.at(largest, candidate, nbytes)
+            total = load.sum(axis=1)
+            most = total[:, None] * shares[int(rows)] + largest[:, None]
+            right &= (load <= most + ROUNDING * total[:, None]).all(axis=1)
+        return right
 
     def narrow(self, domain: Domain) -> Domain:
         return replace(domain, balanced_placement=True)
