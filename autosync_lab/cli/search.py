@@ -204,7 +204,8 @@ def _print(study: "Study") -> None:
     print_table(("strategy", "step time"), rows, title=f"{study.name}{simulated}")
     speedup = study.speedup
     if speedup is not None:
+        verdict = "" if speedup.ratio >= 1.0 else "No proposal was faster than the best baseline. The fastest one: "
         print(
-            f"{speedup.ratio:.2f}x the best baseline ({speedup.baseline_label}), 95 % interval "
+            f"{verdict}{speedup.ratio:.2f}x the best baseline ({speedup.baseline_label}), 95 % interval "
             f"{speedup.low:.2f} to {speedup.high:.2f}, over {speedup.samples} trials each{simulated}."
         )
