@@ -17,7 +17,7 @@ from autosync_lab.simulator.timeline import play
 from autosync_lab.space import DEFAULT_CONSTRAINTS, StrategySpace
 from autosync_lab.space.batch import StrategyBatch
 from autosync_lab.strategy.builders import build_strategy
-from autosync_lab.strategy.spec import AllReduce, Strategy, VariableStrategy
+from autosync_lab.strategy.spec import COMPRESSORS, AllReduce, Strategy, VariableStrategy
 
 if TYPE_CHECKING:
     from autosync_lab.runtime.runner import Runner
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 SEPARATE = "separate-groups"
 """A collective of its own for every variable: what each of them costs, however small."""
 
+COMPRESSED = tuple(f"all-reduce-{name}" for name in COMPRESSORS if name != "none")
+"""One all-reduce of all variables in each narrow format."""
+
 RANDOM, RANDOM_PRUNED = "random", "random-pruned"
 """A strategy by chance, of the whole space and of the space that the default constraints leave."""
 
 PROBE = (
-    ("vgg-mini", ("all-reduce", "partitioned-ps", "ps", RANDOM, RANDOM_PRUNED)),
+    ("vgg-mini", ("all-reduce", *COMPRESSED, "partitioned-ps", "ps", RANDOM, RANDOM_PRUNED)),
     ("resnet-mini", ("all-reduce", "byteps", "horovod", SEPARATE, RANDOM, RANDOM_PRUNED, RANDOM_PRUNED)),
     ("ncf-small", ("ps", "partitioned-ps", "all-reduce", RANDOM, RANDOM, RANDOM_PRUNED, RANDOM_PRUNED)),
     ("bert-tiny", ("partitioned-ps", SEPARATE, RANDOM, RANDOM_PRUNED, RANDOM_PRUNED)),
@@ -62,6 +65,9 @@ FITTED = (
     "exchange_s",
     "tensor_s",
     "reduce_s_per_byte",
+    "fp16_s_per_byte",
+    "bf16_s_per_byte",
+    "feedback_s_per_byte",
     "cycle_s",
     "step_s",
 )
@@ -133,6 +139,8 @@ def _strategies(builders: Sequence[str], model: ModelSpec, cluster: ClusterSpec)
             found.append(next(drawn[name]))
         elif name == SEPARATE:
             found.append(separate_groups(model, cluster))
+        elif name in COMPRESSED:
+            found.append(compressed(model, cluster, name.removeprefix("all-reduce-")))
         else:
             found.append(build_strategy(name, model, cluster))
     return found
@@ -141,6 +149,12 @@ def _strategies(builders: Sequence[str], model: ModelSpec, cluster: ClusterSpec)
 def separate_groups(model: ModelSpec, cluster: ClusterSpec) -> Strategy:
     """Every variable all-reduced in a group of its own."""
     entries = [VariableStrategy(v.name, (AllReduce(group),)) for group, v in enumerate(model.variables)]
+    return Strategy(tuple(entries), cluster.replicas)
+
+
+def compressed(model: ModelSpec, cluster: ClusterSpec, compressor: str) -> Strategy:
+    """All variables all-reduced in one group, in a narrow format."""
+    entries = [VariableStrategy(v.name, (AllReduce(0, compressor),)) for v in model.variables]
     return Strategy(tuple(entries), cluster.replicas)
 
 

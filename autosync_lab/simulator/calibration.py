@@ -51,6 +51,11 @@ class Calibration:
         Time of each tensor in a collective.
     reduce_s_per_byte : float
         Time for each byte of a gradient that is copied, summed and applied.
+    fp16_s_per_byte, bf16_s_per_byte : float
+        More time for each byte of a gradient, before it is narrowed, that is cast to that format, summed in it, and
+        cast back; CPUs have no instructions for sums in bfloat16.
+    feedback_s_per_byte : float
+        More time where the rounding error is kept for the next step.
     cycle_s : float
         Horovod looks for what is ready once in this time.
     step_s : float
@@ -72,6 +77,9 @@ class Calibration:
     exchange_s: float = 100e-6
     tensor_s: float = 10e-6
     reduce_s_per_byte: float = 2e-11
+    fp16_s_per_byte: float = 1e-11
+    bf16_s_per_byte: float = 1e-11
+    feedback_s_per_byte: float = 2e-11
     cycle_s: float = 1e-3
     step_s: float = 1e-3
 
@@ -154,6 +162,9 @@ SHARED_MACHINE = Calibration(
     exchange_s=4e-3,
     tensor_s=1.2e-4,
     reduce_s_per_byte=7e-10,
+    fp16_s_per_byte=5e-10,
+    bf16_s_per_byte=8e-9,
+    feedback_s_per_byte=3e-9,
     cycle_s=2e-3,
     step_s=1.5e-2,
 )

@@ -7,6 +7,7 @@ from autosync_lab.simulator.base import Simulator
 from autosync_lab.simulator.cost_model import CostModel
 from autosync_lab.simulator.timeline import play
 from autosync_lab.space.batch import ALL_REDUCED, UNGROUPED, StrategyBatch
+from autosync_lab.strategy.spec import COMPRESSORS
 
 PRIOR_TRIALS = 8.0
 """The correction is as strong as the prior once this many trials agree on it."""
@@ -16,8 +17,9 @@ class CorrectedCostModel(Simulator):
     """The cost model times exp of a ridge regression on what is left of the measured times.
 
     Its features are how much of each kind of work a strategy has (logarithms of shards on servers, groups, shares of
-    bytes, what the busiest server owns, and the prediction itself); with few trials the ridge keeps it at the cost
-    model, so this is a prior that trials overrule. `predict` corrects the fast fidelity, `refine` the timeline.
+    bytes on servers and in each format, what the busiest server owns, and the prediction itself); with few trials the
+    ridge keeps it at the cost model, so this is a prior that trials overrule. `predict` corrects the fast fidelity,
+    `refine` the timeline.
 
     Parameters
     ----------
@@ -79,7 +81,10 @@ def _features(batch: StrategyBatch, prior: npt.NDArray[np.float64]) -> npt.NDArr
     groups = np.zeros(n)
     np.maximum.at(groups, batch.candidate, batch.group + 1.0)
     loose = np.bincount(batch.candidate[~served & (batch.group == UNGROUPED)], minlength=n)
-    packed = np.bincount(batch.candidate[batch.compressor > 0], nbytes[batch.compressor > 0], n)
+    packed = [
+        np.bincount(batch.candidate[batch.compressor == code], nbytes[batch.compressor == code], n) / total
+        for code in range(1, len(COMPRESSORS))
+    ]
     return np.column_stack(
         [
             np.log(prior),
@@ -88,7 +93,7 @@ def _features(batch: StrategyBatch, prior: npt.NDArray[np.float64]) -> npt.NDArr
             np.log1p(groups + loose),
             on_servers / total,
             owned.max(axis=1) / total,
-            packed / total,
+            *packed,
             batch.push_credit > 0,
         ]
     )

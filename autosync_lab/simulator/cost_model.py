@@ -38,6 +38,11 @@ class CostModel:
         self.calibration = calibration or Calibration.typical(cluster)
         self.wire_nbytes = np.asarray([WIRE_BYTES.get(name, 0) for name in COMPRESSORS], float)
         """Bytes of one element on the wire by compressor; 0 where it travels as it is."""
+        c = self.calibration
+        more = {"fp16": c.fp16_s_per_byte, "bf16": c.bf16_s_per_byte}
+        more["fp16-ef"] = c.fp16_s_per_byte + c.feedback_s_per_byte
+        self.reduce_s_per_byte = c.reduce_s_per_byte + np.asarray([more.get(name, 0.0) for name in COMPRESSORS])
+        """Seconds of a replica for each byte of an all-reduced gradient, by compressor."""
         self._variables = ModelArrays.of(model)
         self._nodes = ClusterArrays.of(cluster)
 
@@ -94,7 +99,7 @@ class CostModel:
                 c.collective_s,
                 c.exchange_s,
                 c.tensor_s,
-                c.reduce_s_per_byte,
+                self.reduce_s_per_byte,
                 c.cycle_s,
                 c.step_s,
             )

@@ -107,6 +107,8 @@ def step_times(  # type: ignore[no-untyped-def]
         What the slowest link of the ring carries.
     wire_nbytes : float64 [compressors]
         Bytes of one element by compressor; 0 for "as it is".
+    reduce_s_per_byte : float64 [compressors]
+        Seconds of a replica for each byte of an all-reduced gradient.
     push_cpu_s ... step_s
         As in `Calibration`.
     """
@@ -129,7 +131,7 @@ def step_times(  # type: ignore[no-untyped-def]
     pushing_s, pulling_s = np.empty(nodes), np.empty(nodes)
     free_up, free_apply = np.empty(nodes), np.empty(nodes)
     rows_of, questions_of = np.empty(nodes), np.empty(nodes)
-    group_ready, group_wire, group_raw = np.empty(most), np.empty(most), np.empty(most)
+    group_ready, group_wire, group_work = np.empty(most), np.empty(most), np.empty(most)
     group_tensors, group_rows = np.empty(most, np.int64), np.empty(most, np.bool_)
     largest_latency = latency_s.max()
     result = np.empty(candidates)
@@ -187,7 +189,7 @@ def step_times(  # type: ignore[no-untyped-def]
         for g in range(groups):
             group_ready[g] = -1.0
             group_wire[g] = 0.0
-            group_raw[g] = 0.0
+            group_work[g] = 0.0
             group_tensors[g] = 0
         single = groups
         for v in range(variables - 1, -1, -1):
@@ -216,12 +218,12 @@ def step_times(  # type: ignore[no-untyped-def]
                         single += 1
                         group_ready[g] = -1.0
                         group_wire[g] = 0.0
-                        group_raw[g] = 0.0
+                        group_work[g] = 0.0
                         group_tensors[g] = 0
                     cpu += tensor_s
                     group_ready[g] = max(group_ready[g], cpu)
                     group_wire[g] += wire
-                    group_raw[g] += raw
+                    group_work[g] += raw * reduce_s_per_byte[compressor[s]]
                     group_tensors[g] += 1
                     group_rows[g] = kind == KINDS - 1
                     continue
@@ -323,16 +325,16 @@ def step_times(  # type: ignore[no-untyped-def]
                 if group_ready[g] > agreed:
                     agreed = max(free, group_ready[g]) + 0.5 * cycle_s
                     begin = agreed + collective_s
-                wire, raw, tensors = group_wire[g], group_raw[g], group_tensors[g]
+                wire, work, tensors = group_wire[g], group_work[g], group_tensors[g]
                 rounds = 2 * (world - 1)
                 if not grouped:
                     while at < single and group_ready[order[at]] <= agreed and group_rows[order[at]] == group_rows[g]:
                         wire += group_wire[order[at]]
-                        raw += group_raw[order[at]]
+                        work += group_work[order[at]]
                         tensors += group_tensors[order[at]]
                         at += 1
                 free = begin + exchange_s + rounds * largest_latency + wire / ring_bytes_per_s
-                free += raw * reduce_s_per_byte + tensors * tensor_s
+                free += work + tensors * tensor_s
                 for i in range(nodes):
                     if replicas[i] and workers > 1:
                         sent[i] += wire

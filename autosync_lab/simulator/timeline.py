@@ -181,7 +181,7 @@ class Played:
         done: Floats,
         world: int,
     ) -> "_Collectives":
-        c, v, batch = self._cost.calibration, self._cost._variables, self._batch
+        v, batch = self._cost._variables, self._batch
         group = batch.group[here].astype(np.int64)
         fused = bool(len(here)) and bool((group == UNGROUPED).all())
         loose = group == UNGROUPED
@@ -193,7 +193,7 @@ class Played:
         narrow = self._cost.wire_nbytes[batch.compressor[here]]
         packed = np.where(narrow > 0, raw / v.element_nbytes[variable] * narrow, raw)
         wire = np.where(as_rows, gathered * (world - 1), packed * 2 * (world - 1) / world)
-        work = np.where(as_rows, gathered * world, raw) * c.reduce_s_per_byte
+        work = np.where(as_rows, gathered * world, raw) * self._cost.reduce_s_per_byte[batch.compressor[here]]
         count = int(group.max(initial=-1)) + 1
         ready = np.zeros(count)
         np.maximum.at(ready, group, done)

@@ -10,7 +10,7 @@ from autosync_lab.cluster.bound import bandwidth_bound
 from autosync_lab.model import ModelSpec, Variable, load_model
 from autosync_lab.simulator import CostModel
 from autosync_lab.strategy import AllReduce, ParameterServer, Strategy, VariableStrategy, build_strategy, link_time_s
-from tests.simulator.cases import FREE, ar, cluster, exact_s, model, ps, strategy
+from tests.simulator.cases import FREE, ar, cluster, exact_s, fast_s, model, ps, strategy
 from tests.strategies import random_strategy
 
 close = pytest.approx
@@ -168,6 +168,15 @@ def test_what_each_overhead_of_a_collective_adds() -> None:
         ({"stream_bytes_per_s": 1e8}, 9 * wire),
     ):
         assert exact_s(of, on, strategy(on, ar()), replace(FREE, **changes)) == close(wire + added), changes
+
+
+def test_what_each_narrow_format_adds() -> None:
+    on, of = cluster(4), model(100)
+    calibration = replace(FREE, fp16_s_per_byte=1e-10, bf16_s_per_byte=2e-10, feedback_s_per_byte=4e-10)
+    for compressor, added in (("none", 0.0), ("fp16", 0.01), ("bf16", 0.02), ("fp16-ef", 0.05)):
+        how = strategy(on, AllReduce(0, compressor))
+        for seconds in (exact_s, fast_s):
+            assert seconds(of, on, how, calibration) == close(seconds(of, on, how, FREE) + added), compressor
 
 
 def test_what_each_overhead_of_a_server_adds() -> None:
