@@ -25,7 +25,7 @@ MODELS = ("vgg-mini", "resnet-mini", "ncf-small", "bert-tiny")
 CLUSTERS = ("emulated-4", "emulated-hetero-4", "emulated-servers")
 ROUND = 10
 STEPS = 4
-WHOLE = 4
+WHOLE = 2
 """Of so many random strategies one is of the whole space; the others of what the default constraints leave of it."""
 
 

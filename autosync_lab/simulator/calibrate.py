@@ -53,6 +53,7 @@ WARMUP = 1
 
 FITTED = (
     "link_efficiency",
+    "window_nbytes",
     "latency_s",
     "compute_slowdown",
     "push_s",

@@ -28,6 +28,9 @@ class Calibration:
     stream_bytes_per_s : float
         What one TCP connection carries at most. A ring all-reduce has one connection over each link, parameter servers
         one for each replica and server.
+    window_nbytes : float
+        What one connection has under way at most. The small messages of a collective wait behind that of every
+        connection that fills one of its links with pushes or pulls.
     latency_s : float
         One way, from a message's start to its first byte's arrival, added to the nodes' own `latency_s`.
     flops_per_s : float
@@ -64,6 +67,7 @@ class Calibration:
 
     link_efficiency: float = 0.95
     stream_bytes_per_s: float = 1.25e9
+    window_nbytes: float = 65536.0
     latency_s: float = 50e-6
     flops_per_s: float = 5e12
     compute_slowdown: float = 1.0
@@ -149,6 +153,7 @@ class Calibration:
 SHARED_MACHINE = Calibration(
     link_efficiency=0.98,
     stream_bytes_per_s=1e12,
+    window_nbytes=131072.0,
     latency_s=3e-4,
     flops_per_s=2e10,
     compute_slowdown=2.7,

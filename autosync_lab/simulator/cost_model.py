@@ -90,6 +90,7 @@ class CostModel:
                 n.replicas,
                 self.ring_bytes_per_s,
                 self.wire_nbytes,
+                c.window_nbytes,
                 c.push_s,
                 c.pull_s,
                 c.apply_s,

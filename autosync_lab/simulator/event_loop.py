@@ -63,10 +63,45 @@ def _remove(times, kinds, firsts, seconds, size):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True)
+def _wait_behind(  # type: ignore[no-untyped-def]
+    active, count, links, capacity, pushers, first, following, tag, service, window, rounds, ring_links, queued, due
+):
+    """Seconds that a collective's messages wait behind pushes and pulls on the links of its ring.
+
+    Each of its `rounds` messages waits behind what the connections on a link have under way: at most `window` bytes
+    each; and all together no longer than until those transfers have ended. `queued` and `due` [links] are scratch.
+    """
+    queued[:] = 0.0
+    due[:] = 0.0
+    shards, classes = pushers.shape
+    for a in range(count):
+        r = active[a]
+        remaining, connections = 0.0, 0.0
+        at = first[r]
+        while at >= 0:
+            if at >= 2 * shards * classes:
+                # The ring itself.
+                break
+            transfer = at % (shards * classes)
+            times = pushers[transfer // classes, transfer % classes]
+            remaining += (tag[at] - service[r]) * times
+            connections = max(connections, times)
+            at = following[at]
+        for x in range(links.shape[1]):
+            if 0 <= links[r, x] < ring_links:
+                due[links[r, x]] += remaining
+                queued[links[r, x]] += min(remaining, window * connections)
+    wait = 0.0
+    for link in range(ring_links):
+        wait = max(wait, min(rounds * queued[link], due[link]) / capacity[link])
+    return wait
+
+
+@njit(cache=True)
 def play_step(  # type: ignore[no-untyped-def]
     owner, push_ready_s, push_nbytes, pull_nbytes, apply_work_s, pushers, push_credit,
     group_ready_s, group_wire, group_work_s, group_tensors, group_rows, fused, ring_weight,
-    links, capacity, latency_s, largest_latency, world, stream, cpu_free_s, pull_cpu_s, acknowledge_s,
+    links, capacity, latency_s, largest_latency, world, stream, window, cpu_free_s, pull_cpu_s, acknowledge_s,
     collective_s, exchange_s, tensor_s, cycle_s,
     push_s, applied_s, pull_s, collective, refresh_s,
 ):  # fmt: skip
@@ -94,8 +129,8 @@ def play_step(  # type: ignore[no-untyped-def]
         Links of each route: push from class k to node j is k N + j, pull K N + j K + k, the ring of k is 2 K N + k.
     capacity : float64 [links]
     latency_s : float64 [N]
-    largest_latency, world, stream, pull_cpu_s, acknowledge_s, collective_s, exchange_s, tensor_s, cycle_s
-        As in `step_bound.step_times`; `stream` in bytes per second.
+    largest_latency, world, stream, window, pull_cpu_s, acknowledge_s, collective_s, exchange_s, tensor_s, cycle_s
+        As in `step_bound.step_times`; `stream` in bytes per second, `window` in bytes.
     cpu_free_s : float
         When a replica has computed and serialized everything.
     push_s, pull_s : float64 [Q, K, 2]
@@ -121,6 +156,7 @@ def play_step(  # type: ignore[no-untyped-def]
     weight, service, rate = np.zeros(routes), np.zeros(routes), np.zeros(routes)
     active, place, count = np.empty(routes, np.int64), np.full(routes, -1, np.int64), 0
     left, load = np.empty(len(capacity)), np.empty(len(capacity))
+    queued, due = np.empty(len(capacity)), np.empty(len(capacity))
     room = shards * (classes + 1) + len(group_ready_s) + 1
     times, kinds = np.empty(room), np.empty(room, np.int64)
     firsts, seconds = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -236,7 +272,17 @@ def play_step(  # type: ignore[no-untyped-def]
                     shard_applied = a
                     end = max(end, now)
             else:
-                ring_starts = True
+                wait = 0.0
+                if b == 0 and window > 0.0:
+                    # One message of the agreement, and those of the ring.
+                    wait = _wait_behind(
+                        active, count, links, capacity, pushers, first, following, tag, service, window,
+                        2.0 * world - 1.0, 2 * classes, queued, due,
+                    )  # fmt: skip
+                if wait > 0.0:
+                    size = _add(times, kinds, firsts, seconds, size, now + wait, COLLECTIVE_MAY_START, a, 1)
+                else:
+                    ring_starts = True
         if freed_class >= 0 and push_credit and following_push[freed_class] < shards:
             q = following_push[freed_class]
             following_push[freed_class] += 1

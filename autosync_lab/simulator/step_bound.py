@@ -86,8 +86,8 @@ def step_times(  # type: ignore[no-untyped-def]
     push_credit, axis, start, destination, replication, group, compressor, densified,
     dims, nbytes, touched, row_nbytes, element_nbytes, sparse, ready_s, compute_s,
     up, down, latency_s, replicas, ring_bytes_per_s, wire_nbytes,
-    push_cpu_s, pull_cpu_s, apply_s, server_s_per_byte, rows_s, acknowledge_s, collective_s, exchange_s, tensor_s,
-    reduce_s_per_byte, cycle_s, step_s,
+    window, push_cpu_s, pull_cpu_s, apply_s, server_s_per_byte, rows_s, acknowledge_s, collective_s, exchange_s,
+    tensor_s, reduce_s_per_byte, cycle_s, step_s,
 ):  # fmt: skip
     """Step time of every candidate of a batch, seconds, float64 [n].
 
@@ -109,7 +109,7 @@ def step_times(  # type: ignore[no-untyped-def]
         Bytes of one element by compressor; 0 for "as it is".
     reduce_s_per_byte : float64 [compressors]
         Seconds of a replica for each byte of an all-reduced gradient.
-    push_cpu_s ... step_s
+    window, push_cpu_s ... step_s
         As in `Calibration`.
     """
     candidates, variables = axis.shape
@@ -270,6 +270,7 @@ def step_times(  # type: ignore[no-untyped-def]
                 served += 1
         cpu = max(cpu, offset + compute_s)
         finish = cpu
+        busy_until, behind = 0.0, 0.0
         if served:
             chain[served - 1] = -1
             # No node pushes what it owns: what the busiest one sends is less than all the slowest pushes together.
@@ -294,6 +295,20 @@ def step_times(  # type: ignore[no-untyped-def]
                     free = max(free, begin_s[q]) + up_s[q]
                     free_up[j] = max(free_up[j], begin_s[q]) + down_s[q]
                     ends_s[q] = max(free, free_up[j])
+            busy_until = ends_s[:served].max()
+            # What a message waits behind on the links of nodes with replicas: pushes, to each owner and from each node.
+            owners = 0
+            for j in range(nodes):
+                owners += first_of[j] >= 0
+            # No more of them are under way than the push credit allows.
+            at_once = owners if push_credit[c] == 0 else min(owners, push_credit[c])
+            for i in range(nodes):
+                if replicas[i]:
+                    to = min(at_once, owners - (first_of[i] >= 0)) * replicas[i]
+                    behind = max(behind, min(window * to, sent[i]) / up[i])
+                    if first_of[i] >= 0:
+                        come = (world - replicas[i]) * at_once / owners
+                        behind = max(behind, min(window * come, taken[i]) / down[i])
             for j in range(nodes):
                 free_up[j] = 0.0
                 free_apply[j] = 0.0
@@ -325,6 +340,7 @@ def step_times(  # type: ignore[no-untyped-def]
                 if group_ready[g] > agreed:
                     agreed = max(free, group_ready[g]) + 0.5 * cycle_s
                     begin = agreed + collective_s
+                begin += max(0.0, min((2.0 * world - 1.0) * behind, busy_until - begin))
                 wire, work, tensors = group_wire[g], group_work[g], group_tensors[g]
                 rounds = 2 * (world - 1)
                 if not grouped:

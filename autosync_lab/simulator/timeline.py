@@ -129,6 +129,7 @@ class Played:
             float(latency.max()),
             world,
             c.stream_bytes_per_s,
+            c.window_nbytes,
             cpu_free,
             c.pull_s,
             c.acknowledge_s,

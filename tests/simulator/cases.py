@@ -28,6 +28,7 @@ FREE = Calibration(
     exchange_s=0.0,
     tensor_s=0.0,
     reduce_s_per_byte=0.0,
+    window_nbytes=0.0,
     fp16_s_per_byte=0.0,
     bf16_s_per_byte=0.0,
     feedback_s_per_byte=0.0,

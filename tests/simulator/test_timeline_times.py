@@ -179,6 +179,26 @@ def test_what_each_narrow_format_adds() -> None:
             assert seconds(of, on, how, calibration) == close(seconds(of, on, how, FREE) + added), compressor
 
 
+def test_a_collective_waits_behind_what_connections_have_under_way() -> None:
+    # 100 MB take 0.1 s to the server and back; their push is under way when the collective may start.
+    on = cluster(2)
+    of = model(100, 1e-3)
+    how = strategy(on, ps("w0"), ar(0))
+    alone = 0.1 + 0.1
+    assert exact_s(of, on, how) == close(alone, rel=1e-3)
+    (group,) = (
+        e for e in CostModel(of, on, FREE).timeline(how).events if e.lane == "all-reduce" and "replica 0" in e.worker
+    )
+    assert group.end_s == close(0.0, abs=1e-3)
+    for window, waits in ((1e6, 3 * 1e-3), (10e6, 3 * 10e-3), (1e9, 0.1)):
+        events = CostModel(of, on, replace(FREE, window_nbytes=window)).timeline(how).events
+        (group,) = (e for e in events if e.lane == "all-reduce" and "replica 0" in e.worker)
+        assert group.start_s == close(waits, rel=1e-2), window
+    # Where nothing else is under way, it waits for nothing.
+    only = strategy(on, ar(0), ar(0))
+    assert exact_s(of, on, only, replace(FREE, window_nbytes=1e9)) == close(exact_s(of, on, only))
+
+
 def test_what_each_overhead_of_a_server_adds() -> None:
     on = cluster(3)
     of = model(100)
