@@ -70,6 +70,7 @@ FITTED = (
     "bf16_s_per_byte",
     "feedback_s_per_byte",
     "cycle_s",
+    "contention",
     "step_s",
 )
 """Constants that a probe can tell apart; the others are taken as they are typical."""

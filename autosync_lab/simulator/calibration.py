@@ -61,6 +61,9 @@ class Calibration:
         More time where the rounding error is kept for the next step.
     cycle_s : float
         Horovod looks for what is ready once in this time.
+    contention : float
+        How much a process's work for servers and its work for collectives delay each other: 0 where each has cores of
+        its own, 1 where all of the lesser one comes on top.
     step_s : float
         Time of a step that belongs to nothing else.
     """
@@ -85,6 +88,7 @@ class Calibration:
     bf16_s_per_byte: float = 1e-11
     feedback_s_per_byte: float = 2e-11
     cycle_s: float = 1e-3
+    contention: float = 0.0
     step_s: float = 1e-3
 
     def __post_init__(self) -> None:
@@ -151,25 +155,26 @@ class Calibration:
 
 
 SHARED_MACHINE = Calibration(
-    link_efficiency=0.98,
+    link_efficiency=0.99,
     stream_bytes_per_s=1e12,
     window_nbytes=131072.0,
-    latency_s=3e-4,
+    latency_s=2e-4,
     flops_per_s=2e10,
-    compute_slowdown=2.7,
-    push_s=7e-4,
-    pull_s=8e-4,
-    apply_s=3.5e-4,
-    server_s_per_byte=1.3e-9,
-    rows_s=1.5e-3,
-    acknowledge_s=5e-3,
-    collective_s=7e-3,
-    exchange_s=4e-3,
-    tensor_s=1.2e-4,
-    reduce_s_per_byte=7e-10,
-    fp16_s_per_byte=5e-10,
-    bf16_s_per_byte=8e-9,
-    feedback_s_per_byte=3e-9,
-    cycle_s=2e-3,
-    step_s=1.5e-2,
+    compute_slowdown=1.7,
+    push_s=3.5e-4,
+    pull_s=6e-4,
+    apply_s=3e-4,
+    server_s_per_byte=8.7e-10,
+    rows_s=1e-3,
+    acknowledge_s=6e-3,
+    collective_s=3.8e-3,
+    exchange_s=3.3e-3,
+    tensor_s=8e-5,
+    reduce_s_per_byte=6.2e-10,
+    fp16_s_per_byte=4.6e-10,
+    bf16_s_per_byte=1.1e-8,
+    feedback_s_per_byte=2.4e-9,
+    cycle_s=1.4e-3,
+    contention=0.85,
+    step_s=6.6e-3,
 )

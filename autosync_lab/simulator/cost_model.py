@@ -102,6 +102,7 @@ class CostModel:
                 c.tensor_s,
                 self.reduce_s_per_byte,
                 c.cycle_s,
+                c.contention,
                 c.step_s,
             )
         )

@@ -87,7 +87,7 @@ def step_times(  # type: ignore[no-untyped-def]
     dims, nbytes, touched, row_nbytes, element_nbytes, sparse, ready_s, compute_s,
     up, down, latency_s, replicas, ring_bytes_per_s, wire_nbytes,
     window, push_cpu_s, pull_cpu_s, apply_s, server_s_per_byte, rows_s, acknowledge_s, collective_s, exchange_s,
-    tensor_s, reduce_s_per_byte, cycle_s, step_s,
+    tensor_s, reduce_s_per_byte, cycle_s, contention, step_s,
 ):  # fmt: skip
     """Step time of every candidate of a batch, seconds, float64 [n].
 
@@ -182,7 +182,7 @@ def step_times(  # type: ignore[no-untyped-def]
                 offset += 2.0 * largest_latency
         # A replica pushes the last layer's gradients first.
         cpu = offset
-        served = 0
+        served, pushing = 0, 0.0
         for node in range(nodes):
             first_of[node] = -1
             last_of[node] = -1
@@ -233,9 +233,11 @@ def step_times(  # type: ignore[no-untyped-def]
                     push = touched[v] * share * (row_nbytes[v] + INDEX_BYTES)
                     pull = 0.0
                 once = replication[s] and not sparse[v]
-                cpu += push_cpu_s + push * server_s_per_byte
+                serialized = push_cpu_s + push * server_s_per_byte
                 if sparse[v]:
-                    cpu += rows_s
+                    serialized += rows_s
+                cpu += serialized
+                pushing += serialized
                 coming = 0.0
                 slowest_up = 0.0
                 slowest_down = 0.0
@@ -271,6 +273,7 @@ def step_times(  # type: ignore[no-untyped-def]
         cpu = max(cpu, offset + compute_s)
         finish = cpu
         busy_until, behind = 0.0, 0.0
+        serving, collecting = 0.0, 0.0
         if served:
             chain[served - 1] = -1
             # No node pushes what it owns: what the busiest one sends is less than all the slowest pushes together.
@@ -317,7 +320,9 @@ def step_times(  # type: ignore[no-untyped-def]
                 # Where only replicas on the owner's node push, nothing crosses a link.
                 one_way = latency_s[j] if world > replicas[j] else 0.0
                 through = ends_s[q] + one_way
-                free_apply[j] = max(free_apply[j], through) + apply_s + received[q] * server_s_per_byte
+                applying = apply_s + received[q] * server_s_per_byte
+                free_apply[j] = max(free_apply[j], through) + applying
+                serving += pull_cpu_s + applying / nodes
                 begin_s[q] = free_apply[j] + one_way
             free = 0.0
             for q in np.argsort(begin_s[:served]):
@@ -351,6 +356,7 @@ def step_times(  # type: ignore[no-untyped-def]
                         at += 1
                 free = begin + exchange_s + rounds * largest_latency + wire / ring_bytes_per_s
                 free += work + tensors * tensor_s
+                collecting += exchange_s + work + tensors * tensor_s
                 for i in range(nodes):
                     if replicas[i] and workers > 1:
                         sent[i] += wire
@@ -358,5 +364,5 @@ def step_times(  # type: ignore[no-untyped-def]
             finish = max(finish, free)
         for i in range(nodes):
             finish = max(finish, offset + max(sent[i] / up[i], taken[i] / down[i]))
-        result[c] = finish + step_s
+        result[c] = finish + step_s + contention * min(serving + pushing, collecting)
     return result

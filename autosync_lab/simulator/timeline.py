@@ -143,7 +143,10 @@ class Played:
             self._collected,
             refresh,
         )
-        self.step_time_s = float(max(end, cpu_free) + c.step_s)
+        serving = work[served].sum() + served.sum() * c.pull_s + apply_work.sum() / len(n.replicas)
+        started = np.unique(self._collected[:, 2])
+        collecting = len(started) * c.exchange_s + groups.work_s.sum() + groups.tensors.sum() * c.tensor_s
+        self.step_time_s = float(max(end, cpu_free) + c.step_s + c.contention * min(serving, collecting))
         self._here, self._owner, self._groups, self._once = here, owner, groups, once
 
     def _pull_rows(

@@ -33,6 +33,7 @@ FREE = Calibration(
     bf16_s_per_byte=0.0,
     feedback_s_per_byte=0.0,
     cycle_s=0.0,
+    contention=0.0,
     step_s=0.0,
 )
 """Only bytes on links and computing take time."""

@@ -199,6 +199,18 @@ def test_a_collective_waits_behind_what_connections_have_under_way() -> None:
     assert exact_s(of, on, only, replace(FREE, window_nbytes=1e9)) == close(exact_s(of, on, only))
 
 
+def test_work_for_servers_and_for_collectives_delays_each_other_where_cores_are_shared() -> None:
+    on, of = cluster(2), model(10, 10)
+    calibration = replace(FREE, push_s=0.02, pull_s=0.01, apply_s=0.04, exchange_s=0.07, tensor_s=0.03)
+    crowded = replace(calibration, contention=0.5)
+    mixed, served, reduced = strategy(on, ps("w0"), ar()), strategy(on, ps("w0"), ps("w1")), strategy(on, ar(), ar())
+    # A process pushes and pulls, and updates half of what there is to update: 0.02 + 0.01 + 0.04 / 2.
+    for seconds in (exact_s, fast_s):
+        assert seconds(of, on, mixed, crowded) == close(seconds(of, on, mixed, calibration) + 0.5 * 0.05)
+        for alone in (served, reduced):
+            assert seconds(of, on, alone, crowded) == close(seconds(of, on, alone, calibration))
+
+
 def test_what_each_overhead_of_a_server_adds() -> None:
     on = cluster(3)
     of = model(100)
