@@ -25,8 +25,6 @@ MODELS = ("vgg-mini", "resnet-mini", "ncf-small", "bert-tiny")
 CLUSTERS = ("emulated-4", "emulated-hetero-4", "emulated-servers")
 ROUND = 10
 STEPS = 4
-WHOLE = 2
-"""Of so many random strategies one is of the whole space; the others of what the default constraints leave of it."""
 
 
 @contextmanager
@@ -44,10 +42,13 @@ def plan(model, cluster, count):
     """Label and strategy of every trial: the builders', then random ones, of the whole and of the pruned space."""
     space = StrategySpace(model, cluster, lossy=True)
     pruned = space.constrain(DEFAULT_CONSTRAINTS)
-    whole, few = iter(space.sample(count, seed=0)), iter(pruned.sample(count, seed=1))
+    whole, few = space.sample(count - count // 2, seed=0), pruned.sample(count // 2, seed=1)
     strategies = [(name, asl.build_strategy(name, model, cluster)) for name in builder_names()]
-    drawn = (("random-pruned", next(few)) if i % WHOLE else ("random", next(whole)) for i in range(count))
-    return [*strategies, *drawn]
+    for i in range(len(whole)):
+        strategies.append(("random", whole[i]))
+        if i < len(few):
+            strategies.append(("random-pruned", few[i]))
+    return strategies
 
 
 def collect(store, trials, lock):

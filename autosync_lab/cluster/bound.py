@@ -68,18 +68,7 @@ def bandwidth_bound(model: "ModelSpec", cluster: ClusterSpec, *, lossless: bool 
     n = len(cluster.worker_nodes)
     if n == 1:
         return 0.0
-    in_phases = _time_in_phases(model, cluster, lossless)
-    if lossless:
-        return max(in_phases, _least_time(wire_nbytes(model), 0.0, cluster))
-    served = reduced = 0.0
-    for variable in model.variables:
-        narrow = variable.nbytes * _narrowing(variable)
-        around = 2 * (n - 1) / n * narrow
-        if around <= variable.gradient_nbytes:
-            reduced += around
-        else:
-            served += min(variable.gradient_nbytes, narrow)
-    return max(in_phases, _least_time(served, reduced, cluster))
+    return max(_time_overlapped(model, cluster, lossless), _time_in_phases(model, cluster, lossless))
 
 
 def wire_nbytes(model: "ModelSpec") -> float:
@@ -124,16 +113,32 @@ def row_shares(cluster: ClusterSpec) -> tuple[float, ...]:
     return tuple(low + fraction * (high - low) for low, high in zip(least, most, strict=True))
 
 
+def _time_overlapped(model: "ModelSpec", cluster: ClusterSpec, lossless: bool) -> float:
+    """T of `bandwidth_bound`, on two or more nodes with replicas."""
+    if lossless:
+        return _least_time(wire_nbytes(model), 0.0, cluster)
+    n = len(cluster.worker_nodes)
+    served = reduced = 0.0
+    for variable in model.variables:
+        narrow = variable.nbytes * _narrowing(variable)
+        around = 2 * (n - 1) / n * narrow
+        if around <= variable.gradient_nbytes:
+            reduced += around
+        else:
+            served += min(variable.gradient_nbytes, narrow)
+    return _least_time(served, reduced, cluster)
+
+
 def _time_in_phases(model: "ModelSpec", cluster: ClusterSpec, lossless: bool) -> float:
     """T' of `bandwidth_bound`, with the wider one of each node's two bandwidths; 0 without sparse variables."""
+    if not any(v.sparse for v in model.variables):
+        return 0.0
     n = len(cluster.worker_nodes)
+    around = 2 * (n - 1) / n
     nbytes = 0.0
     for v in model.variables:
         narrow = v.nbytes * (1.0 if lossless else _narrowing(v))
-        around = 2 * (n - 1) / n
         nbytes += around * min(v.gradient_nbytes, narrow) if v.sparse else min(v.nbytes, around * narrow)
-    if not any(v.sparse for v in model.variables):
-        return 0.0
     return nbytes / min(max(node.up_bytes_per_s, node.down_bytes_per_s) for node in cluster.worker_nodes)
 
 

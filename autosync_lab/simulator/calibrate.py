@@ -17,6 +17,7 @@ from autosync_lab.simulator.timeline import play
 from autosync_lab.space import DEFAULT_CONSTRAINTS, StrategySpace
 from autosync_lab.space.batch import StrategyBatch
 from autosync_lab.strategy.builders import build_strategy
+from autosync_lab.strategy.builders.base import strategy_of
 from autosync_lab.strategy.spec import COMPRESSORS, AllReduce, Strategy, VariableStrategy
 
 if TYPE_CHECKING:
@@ -151,13 +152,12 @@ def _strategies(builders: Sequence[str], model: ModelSpec, cluster: ClusterSpec)
 def separate_groups(model: ModelSpec, cluster: ClusterSpec) -> Strategy:
     """Every variable all-reduced in a group of its own."""
     entries = [VariableStrategy(v.name, (AllReduce(group),)) for group, v in enumerate(model.variables)]
-    return Strategy(tuple(entries), cluster.replicas)
+    return strategy_of(cluster, entries)
 
 
 def compressed(model: ModelSpec, cluster: ClusterSpec, compressor: str) -> Strategy:
     """All variables all-reduced in one group, in a narrow format."""
-    entries = [VariableStrategy(v.name, (AllReduce(0, compressor),)) for v in model.variables]
-    return Strategy(tuple(entries), cluster.replicas)
+    return strategy_of(cluster, [VariableStrategy(v.name, (AllReduce(0, compressor),)) for v in model.variables])
 
 
 def fit_calibration(

@@ -76,12 +76,12 @@ def _wait_behind(  # type: ignore[no-untyped-def]
     shards, classes = pushers.shape
     for a in range(count):
         r = active[a]
+        if r >= len(links) - classes:
+            # The ring itself.
+            continue
         remaining, connections = 0.0, 0.0
         at = first[r]
         while at >= 0:
-            if at >= 2 * shards * classes:
-                # The ring itself.
-                break
             transfer = at % (shards * classes)
             times = pushers[transfer // classes, transfer % classes]
             remaining += (tag[at] - service[r]) * times

@@ -182,7 +182,8 @@ def step_times(  # type: ignore[no-untyped-def]
                 offset += 2.0 * largest_latency
         # A replica pushes the last layer's gradients first.
         cpu = offset
-        served, pushing = 0, 0.0
+        served = 0
+        serving, collecting = 0.0, 0.0
         for node in range(nodes):
             first_of[node] = -1
             last_of[node] = -1
@@ -237,7 +238,7 @@ def step_times(  # type: ignore[no-untyped-def]
                 if sparse[v]:
                     serialized += rows_s
                 cpu += serialized
-                pushing += serialized
+                serving += serialized
                 coming = 0.0
                 slowest_up = 0.0
                 slowest_down = 0.0
@@ -273,7 +274,6 @@ def step_times(  # type: ignore[no-untyped-def]
         cpu = max(cpu, offset + compute_s)
         finish = cpu
         busy_until, behind = 0.0, 0.0
-        serving, collecting = 0.0, 0.0
         if served:
             chain[served - 1] = -1
             # No node pushes what it owns: what the busiest one sends is less than all the slowest pushes together.
@@ -364,5 +364,5 @@ def step_times(  # type: ignore[no-untyped-def]
             finish = max(finish, free)
         for i in range(nodes):
             finish = max(finish, offset + max(sent[i] / up[i], taken[i] / down[i]))
-        result[c] = finish + step_s + contention * min(serving + pushing, collecting)
+        result[c] = finish + step_s + contention * min(serving, collecting)
     return result
