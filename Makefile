@@ -1,12 +1,13 @@
 # make lab    set up, then open JupyterLab on the explorer notebook
 # make demo   set up, then the same main job in the terminal
 # make test   set up, then run all checks and tests
+# make dataset  set up, then measure what the data set lacks (hours; stop it whenever you like, it goes on)
 
 PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/stamps
 
-.PHONY: lab demo test setup lint format check-fast lock clean
+.PHONY: lab demo test dataset setup lint format check-fast lock clean
 .DELETE_ON_ERROR:
 
 lab: setup
@@ -17,6 +18,9 @@ demo: setup
 
 test: setup lint
 	$(BIN)/python -m pytest
+
+dataset: setup
+	$(BIN)/autosync-lab collect autosync_lab/study/data_set/measured
 
 check-fast: setup lint
 	$(BIN)/python -m pytest -m "not cluster and not browser and not notebook"
