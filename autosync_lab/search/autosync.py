@@ -19,7 +19,7 @@ PROPOSALS = 2000
 """Candidates that are scored at once; the authors' number."""
 
 GENERATIONS = 6
-"""Times that the best candidates are bred and scored before some are picked."""
+"""Times that the best candidates are bred and scored before some are picked, unless told otherwise."""
 
 PARENTS, LEAST_PARENTS = 200, 24
 """Best candidates that are refined, and that children are bred from: at most, and at least."""
@@ -49,13 +49,18 @@ class AutoSync(SearchAlgorithm):
     seed : int
     simulator : Simulator or None
         None is the paper's AutoSync(-s): diverse draws from the constrained space.
+    generations : int
+        Times that the best candidates are bred before some are picked; 0 picks among draws only, as the paper does.
     """
 
     name = "autosync"
 
-    def __init__(self, space: StrategySpace, seed: int, simulator: Simulator | None) -> None:
+    def __init__(
+        self, space: StrategySpace, seed: int, simulator: Simulator | None, generations: int = GENERATIONS
+    ) -> None:
         super().__init__(space, seed)
         self.simulator = simulator
+        self.generations = generations
 
     def tell(self, observations: Sequence[Observation]) -> None:
         super().tell(observations)
@@ -82,7 +87,7 @@ class AutoSync(SearchAlgorithm):
             pool = StrategyBatch.concatenate([pool, elite])
         parents = self._parents(pool)
         pool, score = self._worth_a_look(pool, parents)
-        for _ in range(GENERATIONS):
+        for _ in range(self.generations):
             if len(pool) < 2:
                 break
             first, second = self.rng.integers(len(pool), size=(2, self._proposals() // 2))
