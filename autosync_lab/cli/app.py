@@ -23,6 +23,7 @@ from autosync_lab.cli import (
     demo,
     doctor,
     export,
+    import_autodist,
     measure,
     models,
     profile,
@@ -68,6 +69,7 @@ COMMANDS: dict[str, Command] = {
     "profile": profile,
     "trials": trials,
     "export": export,
+    "import-autodist": import_autodist,
     "bench": bench,
     "doctor": doctor,
 }
