@@ -5,10 +5,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from autosync_widgets.explorer import Explorer as Explorer
+    from autosync_widgets.figures.model_sizes import model_sizes_figure as model_sizes_figure
+    from autosync_widgets.figures.pruning_funnel import pruning_funnel_figure as pruning_funnel_figure
+    from autosync_widgets.figures.space_grid import space_grid_figure as space_grid_figure
     from autosync_widgets.figures.step_times import step_time_figure as step_time_figure
+    from autosync_widgets.figures.strategy_diff import strategy_diff_figure as strategy_diff_figure
+    from autosync_widgets.figures.topology import topology_figure as topology_figure
+    from autosync_widgets.figures.traffic_matrix import traffic_figure as traffic_figure
     from autosync_widgets.live_figure import LiveFigure as LiveFigure
+    from autosync_widgets.panels.cluster_view import ClusterView as ClusterView
+    from autosync_widgets.panels.funnel_panel import FunnelPanel as FunnelPanel
+    from autosync_widgets.panels.guess_first import GuessFirst as GuessFirst
+    from autosync_widgets.panels.model_view import ModelView as ModelView
+    from autosync_widgets.panels.space_panel import SpacePanel as SpacePanel
+    from autosync_widgets.panels.strategy_panel import StrategyPanel as StrategyPanel
 
 _HOME = {
+    "ClusterView": "panels.cluster_view",
+    "FunnelPanel": "panels.funnel_panel",
+    "GuessFirst": "panels.guess_first",
+    "ModelView": "panels.model_view",
+    "SpacePanel": "panels.space_panel",
+    "StrategyPanel": "panels.strategy_panel",
+    "model_sizes_figure": "figures.model_sizes",
+    "topology_figure": "figures.topology",
+    "space_grid_figure": "figures.space_grid",
+    "pruning_funnel_figure": "figures.pruning_funnel",
+    "traffic_figure": "figures.traffic_matrix",
+    "strategy_diff_figure": "figures.strategy_diff",
     "Explorer": "explorer",
     "LiveFigure": "live_figure",
     "step_time_figure": "figures.step_times",

@@ -16,6 +16,8 @@ PEER = "#B0589B"
 OWN = "#7449F2"
 LIMIT = "#7A7A7A"
 """Lines that are no strategy: bounds."""
+SIZE = "#A05030"
+"""Amounts that are no strategy's: bytes of variables, numbers of strategies."""
 
 MEANINGS = {
     "parameter server": SERVER,
@@ -24,6 +26,7 @@ MEANINGS = {
     "peer": PEER,
     "your own": OWN,
     "bound": LIMIT,
+    "size": SIZE,
 }
 """What each colour means, in words for a legend."""
 

@@ -1,0 +1,1 @@
+"""Panels: each stands alone in a notebook cell, and each is a part of the Explorer."""
