@@ -30,5 +30,9 @@ class Simulator(ABC):
         """Scores like those of `predict` and more exact, where a simulator has some that take longer, [n]."""
         return self.predict(batch)
 
+    def uncertainty(self, batch: StrategyBatch) -> npt.NDArray[np.float64] | None:
+        """Standard deviation of the logarithm of what `refine` says, [n]; None where a simulator knows of none."""
+        return None
+
     in_seconds: bool = True
     """False if scores say only which strategy is faster."""
