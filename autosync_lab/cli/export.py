@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from autosync_lab.cli.arguments import add_store, new_file
 from autosync_lab.cli.choice import choose_strategy
-from autosync_lab.cli.files import write_text
+from autosync_lab.cli.files import write_bytes, write_text
 from autosync_lab.cli.output import say
 from autosync_lab.errors import InvalidInput, InvalidStrategy
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "Write a strategy in a form that other programs read."
 
-FORMATS = ("json",)
+FORMATS = ("json", "autodist", "horovod")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,21 +25,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="STRATEGY",
         help="a strategy file; a builder's name, with --model and --cluster; or an id, with --store",
     )
-    parser.add_argument("--format", choices=FORMATS, default="json", help="%(default)s")
-    parser.add_argument("--model", metavar="MODEL", help="the model that a builder's strategy is for")
-    parser.add_argument("--cluster", metavar="CLUSTER", help="the cluster that a builder's strategy is for")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="json",
+        help="json; autodist (its protobuf, with --model, --cluster and --output); horovod (a Python module for Keras, "
+        "all-reduced strategies only) (%(default)s)",
+    )
+    parser.add_argument("--model", metavar="MODEL", help="the model that the strategy is for")
+    parser.add_argument("--cluster", metavar="CLUSTER", help="the cluster that the strategy is for")
     add_store(parser)
     parser.add_argument("--output", metavar="FILE", type=new_file(), help="write to this file instead of stdout")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; the exit code."""
-    text = _strategy(arguments).dumps() + "\n"
+    if arguments.format == "autodist":
+        return _write_autodist(arguments)
+    strategy = _strategy(arguments)
+    if arguments.format == "horovod":
+        from autosync_lab.strategy import horovod_script
+
+        text = horovod_script(strategy, arguments.output.stem) if arguments.output else horovod_script(strategy)
+    else:
+        text = strategy.dumps() + "\n"
     if arguments.output is None:
         print(text, end="")
     else:
         write_text(arguments.output, text)
         say(f"Wrote {arguments.output}")
+    return 0
+
+
+def _write_autodist(arguments: argparse.Namespace) -> int:
+    from autosync_lab.cluster import load_cluster
+    from autosync_lab.model import load_model
+    from autosync_lab.strategy import dump_autodist_strategy
+
+    missing = [f"--{name}" for name in ("model", "cluster", "output") if getattr(arguments, name) is None]
+    if missing:
+        raise InvalidInput(
+            "AutoDist's files name axes and devices, and are no text: give --model, --cluster and --output",
+            received=f"no {' and no '.join(missing)}",
+        )
+    data = dump_autodist_strategy(_strategy(arguments), load_model(arguments.model), load_cluster(arguments.cluster))
+    write_bytes(arguments.output, data)
+    say(f"Wrote {arguments.output}")
     return 0
 
 
@@ -59,16 +90,11 @@ def _strategy(arguments: argparse.Namespace) -> "Strategy":
 
 
 def _read(path: Path) -> "Strategy":
-    from autosync_lab.strategy import Strategy, builder_names
+    from autosync_lab.strategy import builder_names, read_strategy
 
     if not path.is_file():
         raise InvalidStrategy("neither a strategy file nor a builder", received=str(path), valid=builder_names())
-    try:
-        return Strategy.loads(path.read_text(encoding="utf-8"), where=str(path))
-    except UnicodeDecodeError:
-        raise InvalidStrategy("this is no strategy file: it is no text", where=str(path)) from None
-    except OSError as error:
-        raise InvalidStrategy(f"cannot be read: {error.strerror}", where=str(path)) from None
+    return read_strategy(path)
 
 
 def _stored(prefix: str, path: str) -> "Strategy":

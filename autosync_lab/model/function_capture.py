@@ -7,8 +7,9 @@ import tensorflow as tf
 
 from autosync_lab.errors import InvalidModel
 from autosync_lab.model.batches import stack_batches
-from autosync_lab.model.graph_capture import NamedVariable, capture_step, unused_name
+from autosync_lab.model.graph_capture import NamedVariable, capture_step
 from autosync_lab.model.spec import ModelSpec
+from autosync_lab.model.unused_name import unused_name
 
 
 def capture_function(function: Any, variables: Sequence[Any], batch: Any, *, name: str) -> ModelSpec:

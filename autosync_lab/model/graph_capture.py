@@ -14,6 +14,7 @@ from autosync_lab.model.inline_calls import inline_calls
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.model.touched_rows import touched_rows
 from autosync_lab.model.traced import TracedInput, TracedModel, TracedVariable
+from autosync_lab.model.unused_name import unused_name
 from autosync_lab.model.variable import DTYPE_BYTES, Variable
 
 READ_OPS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "NoOp", "Placeholder"})
@@ -271,16 +272,6 @@ def _captures(
             constants.append(TracedInput(internal.name, internal.dtype.name, tuple(internal.shape.as_list())))
             values[internal.name] = external.numpy()
     return _Captured(placeholders, tuple(constants), values, tuple(notes))
-
-
-def unused_name(name: str, taken: set[str]) -> str:
-    """The name itself, or the first of name_1, name_2, ... that is not taken; it is taken from now on."""
-    candidate, number = name, 0
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}_{number}"
-    taken.add(candidate)
-    return candidate
 
 
 def _trainable(

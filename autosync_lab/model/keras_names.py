@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from autosync_lab.model.graph_capture import unused_name
+from autosync_lab.model.unused_name import unused_name
 
 SEED_GENERATOR = "seed_generator"
 SEED_STATE = "seed_generator_state"

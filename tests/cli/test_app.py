@@ -70,7 +70,7 @@ def test_every_command_explains_itself(name: str, run: Run, capsys: pytest.Captu
         (["models", "vgg-mni"], ["did you mean 'vgg-mini'"]),
         (["clusters", "locl-2"], ["did you mean 'local-2'"]),
         (["trials", "/none/t.db"], ["folder"]),
-        (["export", "ps", "--format", "horovod"], ["--format", "'horovod'", "json"]),
+        (["export", "ps", "--format", "onnx"], ["--format", "'onnx'", "json"]),
         (["export", "ps"], ["--model and --cluster"]),
         (["demo", "--frob"], ["--frob"]),
     ],

@@ -7,7 +7,7 @@ import pytest
 import autosync_lab as asl
 from autosync_lab.cluster import cluster_names, dump_cluster
 from autosync_lab.model import model_names
-from autosync_lab.strategy import Strategy, builder_names
+from autosync_lab.strategy import Strategy, builder_names, read_autodist_strategy
 from autosync_lab.study import TrialStore
 from tests.cli.fake_runner import FakeCluster
 from tests.study.trial_factory import ALL_REDUCE, ON_ONE_SERVER, make_trial
@@ -124,10 +124,57 @@ def test_export_what_is_no_strategy(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b"\xff\x00")
     for word, part in (
         ("horvod", "did you mean 'horovod'"),
-        (tmp_path / "a.json", "no strategy file"),
+        (tmp_path / "a.json", "a strategy file is text"),
         (tmp_path, "neither"),
     ):
         code, out, err = run("export", word)
         assert (code, out) == (2, "")
         assert part in err
         assert err.count("\n") == 1
+
+
+def test_export_for_autodist_and_back(run: Run, tmp_path: Path) -> None:
+    model, cluster = asl.load_model("ncf"), asl.load_cluster("cluster-b")
+    strategy = asl.build_strategy("parallax", model, cluster)
+    where = ("--model", "ncf", "--cluster", "cluster-b")
+    code, out, err = run("export", "parallax", *where, "--format", "autodist", "--output", tmp_path / "s")
+    assert (code, out) == (0, "")
+    assert "Wrote" in err
+    assert read_autodist_strategy(tmp_path / "s").strategy == strategy
+    code, out, _ = run("export", tmp_path / "s")
+    assert code == 0
+    assert Strategy.loads(out) == strategy
+    assert asl.build_strategy(tmp_path / "s", model, cluster) == strategy
+
+
+def test_export_for_horovod(run: Run, tmp_path: Path) -> None:
+    where = ("--model", "ncf", "--cluster", "cluster-b")
+    code, out, _ = run("export", "horovod", *where, "--format", "horovod")
+    assert code == 0
+    assert "synchronization.distributed(" in out
+    compile(out, "synchronization.py", "exec")
+    code, out, _ = run("export", "horovod", *where, "--format", "horovod", "--output", tmp_path / "sync.py")
+    assert (code, out) == (0, "")
+    assert "sync.distributed(" in (tmp_path / "sync.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("ps", "--format", "autodist"), "no --model and no --cluster and no --output"),
+        (
+            ("parallax", "--model", "ncf", "--cluster", "cluster-b", "--format", "horovod"),
+            "variable 'user_mlp/embeddings'",
+        ),
+        (
+            ("byteps", "--model", "ncf", "--cluster", "cluster-b", "--format", "autodist", "--output", "x"),
+            "push_credit",
+        ),
+    ],
+)
+def test_export_what_the_other_program_cannot_do(words: tuple[str, ...], part: str, run: Run, tmp_path: Path) -> None:
+    words = tuple(str(tmp_path / "x") if word == "x" else word for word in words)
+    code, out, err = run("export", *words)
+    assert (code, out) == (2, "")
+    assert part in err
+    assert list(tmp_path.iterdir()) == []

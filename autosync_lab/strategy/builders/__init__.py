@@ -16,8 +16,9 @@ from autosync_lab.strategy.builders.ps import SinglePS
 from autosync_lab.strategy.builders.ps_load_balanced import LoadBalancedPS
 from autosync_lab.strategy.builders.uneven_partitioned_ps import UnevenPartitionedPS
 from autosync_lab.strategy.spec import Strategy
+from autosync_lab.strategy.strategy_file import read_strategy
 from autosync_lab.strategy.validate import validate_strategy
-from autosync_lab.text_file import is_file_name, read_text_file
+from autosync_lab.text_file import is_file_name
 
 BUILDERS: dict[str, StrategyBuilder] = {
     builder.name: builder
@@ -34,8 +35,6 @@ BUILDERS: dict[str, StrategyBuilder] = {
         BytePS(),
     )
 }
-
-MAX_FILE_BYTES = 64 << 20
 
 
 def builder_names() -> tuple[str, ...]:
@@ -56,7 +55,7 @@ def build_strategy(name: str | Path, model: ModelSpec, cluster: ClusterSpec) -> 
     Parameters
     ----------
     name : str or Path
-        One of `builder_names()`, or the path of a strategy's JSON file.
+        One of `builder_names()`, or the path of a strategy file: JSON, or AutoDist's.
 
     Returns
     -------
@@ -80,5 +79,4 @@ def _read(name: str | Path) -> Strategy:
     where = str(name)
     if not (isinstance(name, Path) or is_file_name(where, (".json",))):
         raise InvalidStrategy("no builder and no file has this name", received=where, valid=builder_names())
-    text = read_text_file(Path(name), MAX_FILE_BYTES, "a strategy file", InvalidStrategy)
-    return Strategy.loads(text, where=where)
+    return read_strategy(Path(name))
