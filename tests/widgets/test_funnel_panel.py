@@ -56,7 +56,7 @@ def test_switching_constraints_recounts(show: Callable[..., FunnelPanel]) -> Non
     panel._switches["adjacent-merge"].value = False
     assert "adjacent-merge" not in drawn(panel)
     assert panel.space.log10_size > full
-    assert f"{panel.space.report().size} of" in panel._status.value
+    assert f"10^{panel.space.report().size} strategies are left" in panel._status.value
     panel._switches["adjacent-merge"].value = True
     assert panel.space.log10_size == full
     assert drawn(panel) == list(DEFAULT_CONSTRAINTS)
@@ -103,7 +103,7 @@ def test_constraints_of_ones_own_keep_their_bounds_and_can_be_switched(show: Cal
     assert all(len(d.partitions) == 1 for d in panel.space.domain.variables)
     panel._switches["no-credit"].value = True
     assert drawn(panel) == ["partition-bounds", "no-credit"]
-    assert "Pushes &lt;wait&gt;." in panel.children[3].children[-1].value
+    assert "Pushes &lt;wait&gt;." in panel.children[4].children[1].children[-1].value
     assert rule_text(NoCredit()) == "Your own rule 'no-credit'."
 
 

@@ -8,6 +8,7 @@ from autosync_widgets.figures.pruning_funnel import (
     Level,
     PruningFunnel,
     draw_pruning_funnel,
+    left_text,
     pruned_text,
     pruning_funnel,
     pruning_funnel_figure,
@@ -38,11 +39,11 @@ def test_levels_are_everything_locks_and_each_constraint() -> None:
     assert pruning_funnel(plain, "t") == PruningFunnel(
         "t",
         (
-            Level("everything valid", "All that runs, and trains right.", 9.0, 9.0, 9.0, True),
-            Level("one", "because", 6.0, 6.0, 6.0, True, 2.0),
+            Level("everything valid", "All that runs, and trains right.", exactly(9.0)),
+            Level("one", "because", exactly(6.0), 2.0),
         ),
     )
-    assert [(x.name, x.log10, x.pruned) for x in FUNNEL.levels[:4]] == [
+    assert [(x.name, x.size.value, x.pruned) for x in FUNNEL.levels[:4]] == [
         ("everything valid", 9.0, 0.0),
         ("your locks", 8.0, 1.0),
         ("one", 6.0, 2.0),
@@ -52,9 +53,10 @@ def test_levels_are_everything_locks_and_each_constraint() -> None:
 
 def test_words_say_exact_estimated_and_unknown() -> None:
     everything, *_, two, three = FUNNEL.levels
-    assert size_text(everything) == "10^9.0"
-    assert size_text(two) == "about 10^4.0 (10^3.8 to 10^4.1)"
-    assert size_text(three) == "below 10^2.0: none was found"
+    assert size_text(exactly(9.0)) == "10^9.0"
+    assert size_text(GUESSED) == "about 10^4.0 (10^3.8 to 10^4.1)"
+    assert size_text(NONE_FOUND) == "below 10^2.0"
+    assert left_text(REPORT) == "below 10^2.0 strategies are left of 10^9.0."
     assert pruned_text(everything) == "pruned nothing"
     assert pruned_text(two) == "pruned all but one in 10^2.0"
     assert pruned_text(three) == "pruned nearly all"
@@ -72,12 +74,12 @@ def test_estimates_are_striped_and_have_whiskers() -> None:
 def test_a_real_space_ends_at_its_size_and_never_grows() -> None:
     space = StrategySpace(load_model("ncf-small"), load_cluster("emulated-4")).constrain(DEFAULT_CONSTRAINTS)
     data = pruning_funnel(space.report(), "t")
-    sizes = [level.log10 for level in data.levels]
+    sizes = [level.size.value for level in data.levels]
     assert sizes[-1] == space.log10_size
     assert sizes == sorted(sizes, reverse=True)
     figure = pruning_funnel_figure(space)
     assert len(figure.data[0].x) == 1 + len(DEFAULT_CONSTRAINTS)
-    assert max(len(line) for name in figure.layout.yaxis.ticktext for line in name.split("<br>")) <= 27
+    assert max(len(line) for name in figure.layout.yaxis.ticktext for line in name.split("<br>")) <= 33
 
 
 def test_an_empty_funnel_can_be_drawn() -> None:

@@ -99,7 +99,8 @@ def test_a_lock_that_leaves_nothing_is_explained_and_not_made(show: Callable[...
 def test_its_size_is_counted_and_a_space_that_is_set_is_shown(show: Callable[..., SpacePanel]) -> None:
     panel = show("vgg-mini", "emulated-4")
     panel._show_size()
-    assert f"{panel.space.report().size} of {panel.space.report().valid}" in panel._facts.value
+    report = panel.space.report()
+    assert f"10^{report.size} strategies are left of 10^{report.valid}." in panel._facts.value
     small = StrategySpace(ModelSpec("<one>", (Variable("v", (4,)),), 4), load_cluster("local-2"))
     panel.space = small
     panel._show_size()

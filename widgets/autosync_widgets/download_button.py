@@ -54,7 +54,7 @@ class DownloadButton(anywidget.AnyWidget):
         said.setAttribute("role", "status");
         const draw = () => {
           button.textContent = model.get("label");
-          button.title = model.get("tooltip");
+          button.title = model.get("explanation");
         };
         const receive = (message, buffers) => {
           said.textContent = message.error ? ` ${message.error}` : "";
@@ -72,22 +72,22 @@ class DownloadButton(anywidget.AnyWidget):
           model.send({ say: "make" });
         });
         model.on("msg:custom", receive);
-        model.on("change:label change:tooltip", draw);
+        model.on("change:label change:explanation", draw);
         draw();
         el.append(button, said);
         return () => {
           model.off("msg:custom", receive);
-          model.off("change:label change:tooltip", draw);
+          model.off("change:label change:explanation", draw);
         };
       },
     };
     """
     _css = ".autosync-download { width: auto; padding: 0 12px; }"
     label = traitlets.Unicode().tag(sync=True)
-    tooltip = traitlets.Unicode().tag(sync=True)
+    explanation = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, label: str, tooltip: str, make: Callable[[], TextFile | BytesFile]) -> None:
-        super().__init__(label=label, tooltip=tooltip)
+        super().__init__(label=label, explanation=tooltip)
         self._make = make
         self.on_msg(self._hear)
 

@@ -15,9 +15,8 @@ HEIGHT_PX = 300
 MOST_NAMES = 26
 """With more variables than this their names overlap, and are left to the pointer."""
 
-_WHOLE = "dense: all of it travels"
-_TABLE = "sparse: the whole table"
-_TOUCHED = "sparse: rows that a step touches"
+_TRAVELS = "travels in a step"
+_RESTS = "rest of a sparse table"
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,9 @@ def draw_model_sizes(data: ModelSizes, log: bool = False) -> Spec:
     sparse = [(i, b) for i, b in numbered if b.sparse]
     stripes = {"color": SIZE, "pattern": {"shape": "/", "fillmode": "replace", "size": 7}}
     traces = [
-        _bars("dense", _WHOLE, dense, [b.nbytes for _, b in dense], {"color": SIZE}),
-        _bars("table", _TABLE, sparse, [b.nbytes for _, b in sparse], stripes | {"line": {"color": SIZE, "width": 1}}),
-        _bars("touched", _TOUCHED, sparse, [b.gradient_nbytes for _, b in sparse], {"color": SIZE}),
+        _bars("dense", _TRAVELS, dense, [b.nbytes for _, b in dense], {"color": SIZE}),
+        _bars("table", _RESTS, sparse, [b.nbytes for _, b in sparse], stripes | {"line": {"color": SIZE, "width": 1}}),
+        _bars("touched", _TRAVELS, sparse, [b.gradient_nbytes for _, b in sparse], {"color": SIZE}),
     ]
     few = len(data.bars) <= MOST_NAMES
     names = {
@@ -92,14 +91,18 @@ def draw_model_sizes(data: ModelSizes, log: bool = False) -> Spec:
             "modebar": {"remove": ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"]},
             "xaxis": {
                 **names,
-                "tickangle": -35,
+                "tickangle": -60,
+                "ticklabeloverflow": "allow",
                 "automargin": True,
                 "range": [-0.7, len(data.bars) - 0.3],
-                "title": {"text": "variables in forward order" + ("" if few else "; point at one to read its name")},
+                "title": {
+                    "text": "variables in forward order" + ("" if few else "; point at one to read its name"),
+                    "font": {"size": 13},
+                },
                 "showgrid": False,
             },
             "yaxis": {
-                "title": {"text": "size (logarithmic)" if log else "size"},
+                "title": {"text": "size (logarithmic)" if log else "size", "font": {"size": 13}},
                 "type": "log" if log else "linear",
                 "tickformat": "~s",
                 "ticksuffix": "B",
@@ -123,6 +126,7 @@ def _bars(uid: str, name: str, bars: list[tuple[int, SizeBar]], nbytes: list[flo
         "type": "bar",
         "uid": uid,
         "name": name,
+        "showlegend": uid != "dense",
         "x": [i for i, _ in bars],
         "y": nbytes,
         "marker": {"line": {"width": 0}} | marker,

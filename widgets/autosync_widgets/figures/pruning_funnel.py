@@ -12,9 +12,9 @@ from autosync_widgets.figures.changes import Spec
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-ROW_HEIGHT_PX = 34
+ROW_HEIGHT_PX = 36
 AXIS_HEIGHT_PX = 64
-WIDEST_NAME = 26
+WIDEST_NAME = 32
 """Longer names are broken at a dash."""
 
 
@@ -28,20 +28,15 @@ class Level:
         A constraint, "everything valid", or "your locks".
     reason : str
         Why it prunes, in one sentence.
-    log10, low, high : float
-        Decimal logarithm of the number of strategies, and its 95 percent interval; equal where it is exact. NaN if not
-        one strategy was found, and then `high` is a bound.
-    exact : bool
+    size : SpaceSize
+        log10 of what is left.
     pruned : float
         Powers of ten that this step took; NaN where it cannot be said.
     """
 
     name: str
     reason: str
-    log10: float
-    low: float
-    high: float
-    exact: bool
+    size: SpaceSize
     pruned: float = 0.0
 
 
@@ -63,17 +58,21 @@ def pruning_funnel(report: SpaceReport, title: str) -> PruningFunnel:
 
 
 def _level(name: str, reason: str, size: SpaceSize, before: SpaceSize | None) -> Level:
-    pruned = 0.0 if before is None else before.value - size.value
-    return Level(name, reason, size.value, size.low, size.high, size.exact, pruned)
+    return Level(name, reason, size, 0.0 if before is None else before.value - size.value)
 
 
-def size_text(level: Level) -> str:
-    """The number of strategies in words: a power of ten."""
-    if math.isnan(level.log10):
-        return f"below 10^{level.high:.1f}: none was found"
-    if level.exact:
-        return f"10^{level.log10:.1f}"
-    return f"about 10^{level.log10:.1f} (10^{level.low:.1f} to 10^{level.high:.1f})"
+def size_text(size: SpaceSize) -> str:
+    """A number of strategies in words: a power of ten."""
+    if math.isnan(size.value):
+        return f"below 10^{size.high:.1f}"
+    if size.exact:
+        return f"10^{size.value:.1f}"
+    return f"about 10^{size.value:.1f} (10^{size.low:.1f} to 10^{size.high:.1f})"
+
+
+def left_text(report: SpaceReport) -> str:
+    """How many strategies are left, in a sentence."""
+    return f"{size_text(report.size)} strategies are left of {size_text(report.valid)}."
 
 
 def pruned_text(level: Level) -> str:
@@ -88,7 +87,8 @@ def pruned_text(level: Level) -> str:
 def draw_pruning_funnel(data: PruningFunnel) -> Spec:
     """Bars of log10; an estimate is striped and has its interval."""
     count = len(data.levels)
-    longest = max((x.high for x in data.levels), default=1.0)
+    sizes = [x.size for x in data.levels]
+    longest = max((x.high for x in sizes), default=1.0)
     return {
         "data": [
             {
@@ -96,12 +96,12 @@ def draw_pruning_funnel(data: PruningFunnel) -> Spec:
                 "uid": "levels",
                 "orientation": "h",
                 "y": [-i for i in range(count)],
-                "x": [None if math.isnan(x.log10) else round(x.log10, 6) for x in data.levels],
+                "x": [None if math.isnan(x.value) else round(x.value, 6) for x in sizes],
                 "width": 0.62,
                 "marker": {
                     "color": SIZE,
                     "pattern": {
-                        "shape": ["" if x.exact else "/" for x in data.levels],
+                        "shape": ["" if x.exact else "/" for x in sizes],
                         "fillmode": "replace",
                         "size": 7,
                     },
@@ -109,13 +109,13 @@ def draw_pruning_funnel(data: PruningFunnel) -> Spec:
                 "error_x": {
                     "type": "data",
                     "symmetric": False,
-                    "array": [_width(x.high - x.log10) for x in data.levels],
-                    "arrayminus": [_width(x.log10 - x.low) for x in data.levels],
+                    "array": [_width(x.high - x.value) for x in sizes],
+                    "arrayminus": [_width(x.value - x.low) for x in sizes],
                     "thickness": 1.5,
                     "width": 4,
-                    "visible": any(not x.exact for x in data.levels),
+                    "visible": any(not x.exact for x in sizes),
                 },
-                "customdata": [f"<b>{x.name}</b><br>{size_text(x)} left<br>{pruned_text(x)}" for x in data.levels],
+                "customdata": [f"<b>{x.name}</b><br>{size_text(x.size)} left<br>{pruned_text(x)}" for x in data.levels],
                 "hovertemplate": "%{customdata}<extra></extra>",
             }
         ],
@@ -125,7 +125,7 @@ def draw_pruning_funnel(data: PruningFunnel) -> Spec:
             "showlegend": False,
             "modebar": {"remove": ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"]},
             "xaxis": {
-                "title": {"text": "log₁₀ of the number of strategies that are left"},
+                "title": {"text": "log₁₀ of the number of strategies that are left", "font": {"size": 13}},
                 "range": [0, longest * 1.02 if longest > 0 else 1.0],
                 "automargin": True,
             },
@@ -159,14 +159,14 @@ def _width(value: float) -> float:
 
 
 def _label(index: int, level: Level) -> Spec:
-    if math.isnan(level.log10):
-        text, x = f"below 10<sup>{level.high:.0f}</sup>", 0.0
+    size = level.size
+    if math.isnan(size.value):
+        text, end = f"below 10<sup>{size.high:.0f}</sup>", 0.0
     else:
-        text, x = f"{'' if level.exact else '≈ '}10<sup>{level.log10:.1f}</sup>", max(level.log10, 0.0)
+        text, end = f"{'' if size.exact else '≈ '}10<sup>{size.value:.1f}</sup>", max(size.high, 0.0)
         if level.pruned >= 0.05:
             text += f"  (-{level.pruned:.1f})"
-    end = level.high if math.isfinite(level.high) and not level.exact else x
-    return {"x": max(x, end), "y": -index, "text": text, "showarrow": False, "xanchor": "left", "xshift": 6}
+    return {"x": end, "y": -index, "text": text, "showarrow": False, "xanchor": "left", "xshift": 6}
 
 
 def _broken(name: str) -> str:

@@ -108,7 +108,7 @@ def variable_choices(space: StrategySpace, variable: int, stages: Stages | None 
 def _partitions(_: ModelSpec, __: ClusterSpec, domain: Domain, v: int) -> Choices:
     return {
         "whole" if p.axis is None else f"{p.shards} on axis {p.axis}": {"axis": p.axis, "shards": p.shards}
-        for p in domain.variables[v].partitions
+        for p in sorted(domain.variables[v].partitions, key=lambda p: (-1 if p.axis is None else p.axis, p.shards))
     }
 
 

@@ -139,7 +139,7 @@ def draw_strategy_diff(data: StrategyDiff) -> Spec:
             "hovermode": "closest",
             "modebar": {"remove": ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"]},
             "xaxis": {
-                "title": {"text": "bytes over links in a step, all nodes together"},
+                "title": {"text": "bytes over links in a step, all nodes together", "font": {"size": 13}},
                 "rangemode": "tozero",
                 "tickformat": "~s",
                 "ticksuffix": "B",

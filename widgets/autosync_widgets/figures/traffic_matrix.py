@@ -18,10 +18,12 @@ MOST_TEXTS = 8
 """With more nodes than this, numbers in the cells would overlap."""
 
 CELL_PX = 46
-FRAME_PX = 170
+FRAME_PX = 142
 MOST_HEIGHT_PX = 620
 _GAP = 0.24
 """Share of the width between two matrices: room for the second one's names."""
+_ALONE = 0.62
+"""Share of the width of a single matrix: wider cells would say no more."""
 
 
 @dataclass(frozen=True)
@@ -120,11 +122,11 @@ def draw_traffic(matrices: Sequence[TrafficMatrix]) -> Spec:
     count = max((len(m.loads) for m in matrices), default=1)
     layout: Spec = {
         "height": min(MOST_HEIGHT_PX, FRAME_PX + CELL_PX * max(count, 2)),
-        "margin": {"l": 8, "r": 8, "t": 84, "b": 24},
+        "margin": {"l": 8, "r": 8, "t": 56, "b": 24},
         "modebar": {"remove": ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"]},
         "annotations": [],
     }
-    width = (1 - _GAP * (len(matrices) - 1)) / max(1, len(matrices))
+    width = (1 - _GAP * (len(matrices) - 1)) / len(matrices) if len(matrices) > 1 else _ALONE
     traces = []
     for index, matrix in enumerate(matrices):
         number = "" if index == 0 else str(index + 1)
@@ -186,7 +188,7 @@ def _axis(matrix: TrafficMatrix, way: str, field: str, more: Spec, number: str) 
     texts = [f"{load.node}<br>{bytes_text(getattr(load, field))}" if few else load.node for load in matrix.loads]
     other = "x" if way == "from" else "y"
     return {
-        "title": {"text": way},
+        "title": {"text": way, "font": {"size": 13}, "standoff": 10},
         "anchor": f"{other}{number}",
         "side": "left" if way == "from" else "bottom",
         "tickmode": "array",

@@ -19,6 +19,7 @@ from autosync_widgets.figure_file import figure_file
 from autosync_widgets.figures.pruning_funnel import (
     PruningFunnel,
     draw_pruning_funnel,
+    left_text,
     pruning_funnel,
     pruning_funnel_figure,
 )
@@ -102,9 +103,8 @@ class FunnelPanel(Panel):
             [
                 self._status,
                 row(ipywidgets.Label("Constraints"), everything, nothing, search, download),
-                row(*rules, css_class="autosync-rules"),
                 self._notice,
-                self._figure,
+                row(self._figure, row(*rules, css_class="autosync-rules"), css_class="autosync-two"),
             ]
         )
         self.observe(lambda _: self._show(), "space")
@@ -149,7 +149,7 @@ class FunnelPanel(Panel):
     def _show(self) -> None:
         self._notice.value = ""
         self._follow()
-        self._say("counting ...")
+        self._say("Counting ...")
         self._count.ask()
 
     def _follow(self) -> None:
@@ -167,13 +167,13 @@ class FunnelPanel(Panel):
             return
         self._data = pruning_funnel(report, f"{space.model.name} on {space.cluster.name}")
         self._figure.show(draw_pruning_funnel(self._data))
-        self._say(f"{report.size} of {report.valid}")
+        self._say(left_text(report))
 
-    def _say(self, powers: str) -> None:
+    def _say(self, size: str) -> None:
         space = self.space
         self._status.value = (
             heading(f"Pruning funnel of {space.model.name} on {space.cluster.name}")
-            + status(f"Powers of ten of strategies that are left: {powers}.")
+            + status(size)
             + f"<br>{escape(HOW_TO)}"
         )
 

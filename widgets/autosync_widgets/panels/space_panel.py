@@ -13,6 +13,7 @@ from autosync_lab.space.space import StrategySpace
 from autosync_widgets.choice_board import ChoiceBoard
 from autosync_widgets.download_button import DownloadButton, TextFile
 from autosync_widgets.figure_file import figure_file
+from autosync_widgets.figures.pruning_funnel import left_text
 from autosync_widgets.figures.space_choices import ASPECTS, variable_choices
 from autosync_widgets.figures.space_grid import (
     GridCell,
@@ -130,7 +131,7 @@ class SpacePanel(Panel):
         locked = [r.variable for r in grid.rows if r.locked]
         self._locks.value = _locks_html(locked)
         self._unlock_all.disabled = not locked
-        self._say_size("counting ...")
+        self._say_size("Counting ...")
         self._count.ask()
 
     def _show_board(self) -> None:
@@ -143,11 +144,11 @@ class SpacePanel(Panel):
         space = self.space
         report = space.report()
         if space is self.space:
-            self._say_size(f"{report.size} of {report.valid}")
+            self._say_size(left_text(report))
 
-    def _say_size(self, powers: str) -> None:
+    def _say_size(self, size: str) -> None:
         space = self.space
-        sentence = f"Powers of ten of strategies that are left: {powers}."
+        sentence = size
         own = [c.name for c in space.constraints if not c.exact]
         if own:
             sentence += f" {', '.join(own)}: tested on whole strategies, so no single choice is struck out for it."

@@ -28,7 +28,7 @@ from autosync_widgets.figures.traffic_matrix import draw_traffic, traffic_figure
 from autosync_widgets.figures.variable_plans import VariablePlan, variable_plans
 from autosync_widgets.live_figure import LiveFigure
 from autosync_widgets.panels.given import given_cluster, given_model
-from autosync_widgets.panels.panel import Panel, dropdown, heading, notice, row, status, text
+from autosync_widgets.panels.panel import Panel, dropdown, heading, notice, row, text
 from autosync_widgets.strategy_facts import StrategyFacts, strategy_facts, strategy_facts_html
 from autosync_widgets.throttle import Throttle
 from autosync_widgets.variable_table import Cell, Column, Row, VariableTable
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 NOBODY = "(no other)"
 SIMULATE_PERIOD_S = 0.1
 
-_COLUMNS = (
-    Column("size", "Bytes of the whole variable.", number=True),
+_SIZE = Column("size", "Bytes of the whole variable.", number=True)
+_WORDS = (
     Column("partition", "Into how many shards it is cut, and on which axis."),
     Column("synchronizer", "Whether its shards are on parameter servers or all-reduced."),
     Column("destination", "The nodes whose servers own its shards."),
     Column("group", "Shards with one group number travel as one collective; none: Horovod fuses as it likes."),
     Column("wire", "What its gradient is encoded with on the wire."),
-    Column("over links", "Bytes that cross links for it in one step, all nodes together.", number=True),
 )
+_BYTES = Column("over links", "Bytes that cross links for it in one step, all nodes together.", number=True)
 _MORE = Column("difference", "Bytes over links that the second strategy takes more.", number=True)
 
 
@@ -112,10 +112,10 @@ class StrategyPanel(Panel):
         self._facts = text("autosync-facts")
         self._notice = text("autosync-notices")
         self._table_of_facts = text("autosync-facts")
-        self._traffic = LiveFigure(draw_traffic([]), "Bytes from node to node. The table above has the busiest link.")
+        self._traffic = LiveFigure(draw_traffic([]), "Bytes from node to node.")
         self._diff_text = text("autosync-facts")
         self._diff = LiveFigure({"data": [], "layout": {}}, "Variables whose bytes differ most between two strategies.")
-        self._table = VariableTable("What the strategy does with each variable", _COLUMNS)
+        self._table = VariableTable("What the strategy does with each variable", ())
         self._shown: dict[str, Strategy] = {}
         self._shown_facts: tuple[StrategyFacts, ...] = ()
         self._shown_diff: StrategyDiff | None = None
@@ -183,11 +183,9 @@ class StrategyPanel(Panel):
         self._shown_facts = tuple(strategy_facts(model, cluster, s, name) for name, s in self._shown.items())
         matrices = [f.traffic for f in self._shown_facts]
         self._traffic.show(draw_traffic(matrices))
-        self._facts.value = (
-            heading(f"Strategies for {model.name} on {cluster.name}")
-            + "<br>".join(f"<b>{escape(n)}</b>: {escape(self._sentences[n])}" for n in names)
-            + "<br>"
-            + status(" ".join(map(traffic_sentence, matrices)))
+        self._traffic.description = " ".join(map(traffic_sentence, matrices))
+        self._facts.value = heading(f"Strategies for {model.name} on {cluster.name}") + "<br>".join(
+            f"<b>{escape(n)}</b>: {escape(self._sentences[n])}" for n in names
         )
         self._table_of_facts.value = strategy_facts_html(self._shown_facts)
         self._show_diff()
@@ -198,8 +196,9 @@ class StrategyPanel(Panel):
         two = len(self._shown) == 2
         pair = list(self._shown.items())
         self._shown_diff = strategy_diff(self._model, self._cluster, pair[0], pair[1]) if two else None
-        for widget in (self._diff_text, self._diff, self._only):
-            widget.layout.display = None if two else "none"
+        bytes_differ = self._shown_diff is not None and any(abs(r.more_nbytes) >= 1 for r in self._shown_diff.rows)
+        for widget, useful in ((self._diff_text, two), (self._diff, bytes_differ), (self._only, two)):
+            widget.layout.display = None if useful else "none"
         if self._shown_diff is not None:
             self._diff_text.value = f"<h3>What differs</h3>{escape(diff_sentence(self._shown_diff))}"
             self._diff.show(draw_strategy_diff(self._shown_diff))
@@ -207,10 +206,10 @@ class StrategyPanel(Panel):
     def _show_table(self) -> None:
         if self._shown_diff is None:
             plans = variable_plans(self._model, self._cluster, self.strategy)
-            self._table.show([_plan_row(p) for p in plans], _COLUMNS)
+            self._table.show([_plan_row(p) for p in plans], (_SIZE, _BYTES, *_WORDS))
             return
         rows = self._shown_diff.changed if self._only.value else self._shown_diff.rows
-        self._table.show([_diff_row(r) for r in rows], (*_COLUMNS, _MORE))
+        self._table.show([_diff_row(r) for r in rows], (_SIZE, _BYTES, _MORE, *_WORDS))
 
     def _show_simulated(self) -> None:
         from autosync_lab.simulator import CostModel
@@ -229,13 +228,13 @@ class StrategyPanel(Panel):
 
     def _page(self) -> TextFile:
         name = f"{'-'.join(self._shown)}-{self._model.name}-{self._cluster.name}"
-        specs = [self._traffic.spec] + ([self._diff.spec] if self._shown_diff is not None else [])
+        specs = [self._traffic.spec] + ([self._diff.spec] if self._diff.layout.display is None else [])
         return figure_file(name, f"{' and '.join(self._shown)}: {self._model.name} on {self._cluster.name}", specs)
 
 
 def _plan_row(plan: VariablePlan) -> Row:
     words = [Cell(getattr(plan, aspect) or "—") for aspect in ASPECTS]
-    return Row(plan.variable, (_size(plan), *words, _bytes(plan.link_nbytes)))
+    return Row(plan.variable, (_size(plan), _bytes(plan.link_nbytes), *words))
 
 
 def _diff_row(diff: VariableDiff) -> Row:
@@ -246,7 +245,7 @@ def _diff_row(diff: VariableDiff) -> Row:
         words.append(Cell(f"{before} → {after}" if differs else before, strong=differs))
     more = diff.more_nbytes
     difference = Cell(f"{'+' if more > 0 else '-'}{bytes_text(abs(more))}" if abs(more) >= 1 else "0", key=more)
-    return Row(diff.first.variable, (_size(diff.first), *words, _bytes(diff.first.link_nbytes), difference))
+    return Row(diff.first.variable, (_size(diff.first), _bytes(diff.first.link_nbytes), difference, *words))
 
 
 def _size(plan: VariablePlan) -> Cell:
