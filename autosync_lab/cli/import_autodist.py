@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections import Counter
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,29 +51,25 @@ def run(arguments: argparse.Namespace) -> int:
         raise InvalidInput("where to? Give --store FILE, or --output FILE.parquet, or both")
     found = find_samples(Path(arguments.folder))
     reader = SampleReader(arguments.batch_size, arguments.lookups)
-    left_out = list(found.left_out)
-    for item in left_out:
-        _tell(item)
     store = TrialStore(arguments.store) if arguments.store is not None else None
     try:
-        trials, stored, wrong = _read(found, reader, store)
+        imported = _import(found, reader, store, keep=arguments.output is not None)
     finally:
         if store is not None:
             store.close()
-    left_out += wrong
     if arguments.output is not None:
-        export_trials(trials, arguments.output)
+        export_trials(imported.kept, arguments.output)
         say(f"Wrote {arguments.output}")
     if arguments.specs is not None:
         _write_specs(reader, Path(arguments.specs))
-    counts = sorted(Counter((t.model, t.cluster) for t in trials).items())
+    trials, counts = imported.counts.total(), sorted(imported.counts.items())
     if arguments.json:
         print_json(
             {
                 "folder": arguments.folder,
-                "trials": len(trials),
-                "stored": stored,
-                "left_out": [{"file": item.path, "why": item.why} for item in left_out],
+                "trials": trials,
+                "stored": imported.stored,
+                "left_out": [{"file": item.path, "why": item.why} for item in imported.left_out],
                 "pairs": [{"model": m, "cluster": c, "trials": count} for (m, c), count in counts],
             }
         )
@@ -84,24 +81,31 @@ def run(arguments: argparse.Namespace) -> int:
             left=2,
         )
     if store is not None:
-        say(f"{stored} of {plural(len(trials), 'trial')} new in {arguments.store}")
-    if left_out:
-        say(f"{len(left_out)} left out, for the reasons above")
-    return 0 if trials and not left_out else 1
+        say(f"{imported.stored} of {plural(trials, 'trial')} new in {arguments.store}")
+    if imported.left_out:
+        say(f"{len(imported.left_out)} left out, for the reasons above")
+    return 0 if trials and not imported.left_out else 1
 
 
-def _read(
-    found: "FoundSamples", reader: "SampleReader", store: "TrialStore | None"
-) -> "tuple[list[Trial], int, list[LeftOut]]":
-    """Trials, how many of them are new in the store, and what was left out."""
+@dataclass
+class _Imported:
+    """How many trials there were per model and cluster, how many of them are new in the store, and the rest."""
+
+    left_out: "list[LeftOut]"
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    stored: int = 0
+    kept: "list[Trial]" = field(default_factory=list)
+
+
+def _import(found: "FoundSamples", reader: "SampleReader", store: "TrialStore | None", keep: bool) -> _Imported:
     from rich.progress import track
 
     from autosync_lab.study.autodist_layout import LeftOut
 
+    imported = _Imported(list(found.left_out))
+    for item in imported.left_out:
+        _tell(item)
     known = {row["id"] for row in store.database.read("SELECT id FROM trials")} if store is not None else set()
-    trials: list[Trial] = []
-    left_out: list[LeftOut] = []
-    stored = 0
     console = message_console()
     outcomes = track(
         reader.read_all(found.samples, datetime.now(UTC)),
@@ -113,14 +117,16 @@ def _read(
     )
     for outcome in outcomes:
         if isinstance(outcome, LeftOut):
-            left_out.append(outcome)
+            imported.left_out.append(outcome)
             _tell(outcome)
         elif outcome is not None:
-            trials.append(outcome)
+            imported.counts[outcome.model, outcome.cluster] += 1
             if store is not None and outcome.id not in known:
                 store.add(outcome)
-                stored += 1
-    return trials, stored, left_out
+                imported.stored += 1
+            if keep:
+                imported.kept.append(outcome)
+    return imported
 
 
 def _tell(item: "LeftOut") -> None:

@@ -27,7 +27,7 @@ from autosync_lab.model.autodist_graph_item import AutoDistGraphItem, read_graph
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.runtime.trial import Trial
 from autosync_lab.strategy.autodist.read import read_autodist_strategy
-from autosync_lab.strategy.spec import AllReduce, Strategy
+from autosync_lab.strategy.spec import AllReduce, Strategy, Synchronizer
 from autosync_lab.strategy.validate import validate_strategy
 from autosync_lab.study.autodist_layout import LeftOut, Sample
 from autosync_lab.text_file import read_text_file
@@ -275,16 +275,17 @@ def _fitted(said: Strategy, item: AutoDistGraphItem, model: ModelSpec, cluster: 
         if isinstance(shard, AllReduce) and shard.group is not None
     ]
     groups = iter(_split_groups(collectives))
-    variables = tuple(
-        replace(
-            entry,
-            shards=tuple(replace(s, group=next(groups)) if isinstance(s, AllReduce) else s for s in entry.shards),
-        )
-        for entry in ordered
-    )
+    variables = tuple(replace(entry, shards=tuple(_in_group(s, groups) for s in entry.shards)) for entry in ordered)
     strategy = replace(said, variables=variables)
     validate_strategy(strategy, model, cluster)
     return strategy
+
+
+def _in_group(shard: Synchronizer, groups: Iterator[int]) -> Synchronizer:
+    if not isinstance(shard, AllReduce):
+        return shard
+    group = next(groups)
+    return shard if shard.group == group else replace(shard, group=group)
 
 
 def _split_groups(collectives: list[tuple[int, str, bool]]) -> list[int]:

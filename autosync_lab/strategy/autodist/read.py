@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -176,14 +177,14 @@ class _Reader:
         # Pushes that nobody waits for have no bound either: AutoDist then ignores the staleness.
         self._updates.setdefault((server.sync, server.staleness if server.sync else 0), where)
         address = _address(server.reduction_destination[0], "a destination", ("CPU",), where)
-        return ParameterServer(address, server.local_replication)
+        return _parameter_server(address, server.local_replication)
 
     def _all_reduce(self, collective: Any, node: Any, where: str) -> AllReduce:
         if not 0 <= collective.spec < len(SPECS):
             raise InvalidStrategy("unknown kind of collective", where=where, received=collective.spec)
         if collective.group < 0:
             raise InvalidStrategy("a group is 0 or more", where=where, received=collective.group)
-        return AllReduce(collective.group, self._compressor(node, where))
+        return _all_reduce(collective.group, self._compressor(node, where))
 
     def _compressor(self, node: Any, where: str) -> str:
         if self._layout == "later":
@@ -211,6 +212,17 @@ class _Reader:
             )
         synchronous, staleness = next(iter(self._updates), (True, 0))
         return (True, None) if synchronous and staleness == 0 else (False, staleness or None)
+
+
+# Thousands of strategies with thousands of shards each consist of few different ones.
+@lru_cache(maxsize=10_000)
+def _parameter_server(destination: str, local_replication: bool) -> ParameterServer:
+    return ParameterServer(destination, local_replication)
+
+
+@lru_cache(maxsize=10_000)
+def _all_reduce(group: int, compressor: str) -> AllReduce:
+    return AllReduce(group, compressor)
 
 
 def _partition(partitioner: str, where: str) -> tuple[int, int]:
