@@ -16,6 +16,7 @@ from typing import NoReturn, Protocol
 
 import autosync_lab
 from autosync_lab.cli import (
+    ablate,
     bench,
     calibrate,
     clusters,
@@ -70,6 +71,7 @@ COMMANDS: dict[str, Command] = {
     "trials": trials,
     "export": export,
     "import-autodist": import_autodist,
+    "ablate": ablate,
     "bench": bench,
     "doctor": doctor,
 }

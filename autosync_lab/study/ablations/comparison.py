@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+Expected = Literal["better", "worse", ""]
+
 Verdict = Literal["better", "worse", "no clear difference", "too few samples"]
 
 
@@ -42,7 +44,7 @@ class Comparison:
     with_it: tuple[float, ...]
     simulated: bool
     paper: str
-    expected: Literal["better", "worse", ""]
+    expected: Expected
 
     @property
     def difference(self) -> tuple[float, float, float]:
