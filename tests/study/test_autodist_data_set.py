@@ -11,7 +11,7 @@ from autosync_lab.runtime.trial import Trial
 from autosync_lab.strategy import AllReduce, ParameterServer, VariableStrategy
 from autosync_lab.study.autodist_data_set import SampleReader, read_runtime
 from autosync_lab.study.autodist_layout import LeftOut, find_samples
-from tests.strategy.autodist.wire import ar, ps, strategy
+from tests.strategy.autodist.wire import Field, ar, ps, strategy
 from tests.study.autodist_folder import NODES, SPEC, write_data_set, write_model, write_sample
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -99,6 +99,24 @@ def test_replicas_are_where_the_strategy_says(folder: Path) -> None:
     assert trials[1].strategy is not None
     assert trials[1].strategy.replicas == 1
     assert [n.replicas for n in reader.clusters[trials[1].cluster].nodes] == [0, 1]
+
+
+def test_a_group_that_mixes_kinds_becomes_several(folder: Path) -> None:
+    parts: list[Field] = [(5, [(1, "emb/part_0:0"), ar(1)]), (5, [(1, "emb/part_1:0"), ar(0)])]
+    nodes: list[list[Field]] = [
+        [(1, "scale:0"), ar(1, compressor=1)],
+        [(1, "emb:0"), (4, "2,1"), *parts],
+        [(1, "dense/kernel:0"), ar(1)],
+    ]
+    (folder / "vgg16" / "cluster-B" / "strategies" / "third").write_bytes(strategy(*nodes))
+    trials, left_out, _ = imported(folder)
+    assert left_out == []
+    assert trials[2].strategy is not None
+    assert [v.shards for v in trials[2].strategy.variables] == [
+        (AllReduce(1), AllReduce(0)),
+        (AllReduce(2),),
+        (AllReduce(3, "fp16"),),
+    ]
 
 
 BROKEN = [
