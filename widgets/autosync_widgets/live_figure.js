@@ -3,6 +3,7 @@
 
 const PAGE = Symbol.for("autosync-lab.plotly");
 const ASK_AGAIN_MS = 15000;
+const AXIS = /^[xy]axis\d*$/;
 const PICTURE_AFTER_MS = 1500;
 const PICTURE_AT_LEAST_EVERY_MS = 15000;
 
@@ -52,8 +53,8 @@ function cssColour(name, fallback) {
   return getComputedStyle(document.body).getPropertyValue(name).trim() || fallback;
 }
 
-/** Layout values that come from the page's theme. */
-function theme() {
+/** Values of a layout that come from the page's theme. */
+function theme(layout) {
   const text = cssColour("--jp-ui-font-color1", "#333333");
   const faint = cssColour("--jp-border-color2", "#cccccc");
   const background = cssColour("--jp-layout-color1", "#ffffff");
@@ -69,7 +70,7 @@ function theme() {
     "modebar.activecolor": text,
     "modebar.bgcolor": "rgba(0,0,0,0)",
   };
-  for (const axis of ["xaxis", "yaxis"]) {
+  for (const axis of new Set(["xaxis", "yaxis", ...Object.keys(layout).filter((key) => AXIS.test(key))])) {
     values[`${axis}.gridcolor`] = faint;
     values[`${axis}.zerolinecolor`] = faint;
     values[`${axis}.linecolor`] = faint;
@@ -86,15 +87,27 @@ function setDotted(target, key, value) {
 
 function themed(layout) {
   const copy = structuredClone(layout);
-  for (const [key, value] of Object.entries(theme())) setDotted(copy, key, value);
+  for (const [key, value] of Object.entries(theme(layout))) setDotted(copy, key, value);
   return copy;
 }
 
-const CONFIG = {
-  displaylogo: false,
-  responsive: false,
-  toImageButtonOptions: { format: "svg", filename: "autosync-lab" },
-};
+/** Plotly's settings of one figure: its own picture button saves SVG, one more saves PNG. */
+function config(Plotly, plot) {
+  const picture = { filename: "autosync-lab" };
+  return {
+    displaylogo: false,
+    responsive: false,
+    toImageButtonOptions: { ...picture, format: "svg" },
+    modeBarButtonsToAdd: [
+      {
+        name: "png",
+        title: "Download plot as a PNG",
+        icon: Plotly.Icons.disk,
+        click: () => Plotly.downloadImage(plot, { ...picture, format: "png", scale: 2 }),
+      },
+    ],
+  };
+}
 
 async function applyChange(Plotly, plot, change) {
   if (change.do === "extend") {
@@ -149,7 +162,7 @@ export default {
         plot.classList.remove("autosync-picture");
       }
       const layout = { ...themed(figure.layout), width: plot.clientWidth || undefined };
-      await Plotly.react(plot, structuredClone(figure.data), layout, CONFIG);
+      await Plotly.react(plot, structuredClone(figure.data), layout, config(Plotly, plot));
     }
 
     async function takePicture() {
@@ -204,7 +217,7 @@ export default {
       });
     });
     const themes = new MutationObserver(() => {
-      then(() => (Plotly && plot.layout ? Plotly.relayout(plot, theme()) : undefined));
+      then(() => (Plotly && plot.layout ? Plotly.relayout(plot, theme(plot.layout)) : undefined));
     });
     model.on("msg:custom", onMessage);
     sizes.observe(plot);

@@ -9,6 +9,7 @@ import traitlets
 
 from autosync_widgets.figures.changes import Spec, changes
 from autosync_widgets.plotly_bundle import plotly_bundle
+from autosync_widgets.saved_figure import save_figure
 
 _HERE = Path(__file__).parent
 
@@ -64,6 +65,26 @@ class LiveFigure(anywidget.AnyWidget):
                 self.send({"say": "figure", "number": self._number, "figure": spec})
             else:
                 self.send({"say": "changes", "number": self._number, "changes": steps})
+
+    def save(self, path: str | Path) -> None:
+        """Write what is shown now to a file.
+
+        Parameters
+        ----------
+        path : path-like
+            Its ending says how: .html (a page that needs no network), .png or .svg (which need kaleido and Chromium;
+            the buttons above the figure need neither).
+
+        Raises
+        ------
+        InvalidInput
+            If the ending is another one, or the folder does not exist.
+        MissingExtra
+            If kaleido is not installed.
+        AutoSyncLabError
+            If the system refuses.
+        """
+        save_figure(self._spec, path)
 
     def _answer(self, _: Any, content: dict[str, Any], _buffers: Any) -> None:
         match content.get("say"):

@@ -1,0 +1,176 @@
+"""`SearchPoint`: one trial of a study as figures need it, with what was known once it had ended."""
+
+import math
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from autosync_lab.runtime.trial import Status
+from autosync_lab.strategy.spec import AllReduce, Strategy
+from autosync_lab.study.history import Role, StudyTrial
+from autosync_widgets.colours import ALL_REDUCE, MIXED, SERVER, Look, look_of
+from autosync_widgets.wording import seconds_text
+
+ACCURACY_WINDOW = 40
+"""Ranking accuracy is that of this many newest predictions: enough pairs to mean something, few enough to show that a
+simulator learns."""
+
+KINDS = {
+    "parameter server": Look(SERVER, "circle"),
+    "all-reduce": Look(ALL_REDUCE, "diamond"),
+    "both, by variable": Look(MIXED, "square"),
+}
+"""How gradients travel, with the look of strategies that were found by a search."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPoint:
+    """One trial of a study that has ended.
+
+    Parameters
+    ----------
+    number : int
+        From 1, in the order in which the trials ended.
+    role : str
+        baseline, proposal, anchor or final.
+    label, strategy_id : str
+    kind : str
+        One of `KINDS`.
+    look : Look
+        A builder's for its baseline, that of its kind for a strategy found; hollow if training results change.
+    status : str
+        ok, failed or stopped.
+    step_time_s, predicted_s, bound_s : float
+        Seconds; NaN where there is none.
+    simulated : bool
+        True if a simulator produced the step time.
+    best_s : float
+        Least step time of all baselines and proposals up to this one; NaN before the first.
+    accuracy : float
+        Share of pairs of the newest `ACCURACY_WINDOW` predicted trials, up to this one, whose order was predicted
+        right; NaN where this one was not predicted, or no pair has an order.
+    caption : str
+        All that in words, as HTML.
+    """
+
+    number: int
+    role: Role
+    label: str
+    strategy_id: str
+    kind: str
+    look: Look
+    status: Status
+    step_time_s: float
+    predicted_s: float
+    bound_s: float
+    simulated: bool
+    best_s: float
+    accuracy: float
+    caption: str
+
+    @property
+    def predicted(self) -> bool:
+        """True if there is a prediction to compare with a step time."""
+        return not math.isnan(self.predicted_s) and not math.isnan(self.step_time_s)
+
+    @property
+    def lossy(self) -> bool:
+        """True if training results change."""
+        return self.look.symbol.endswith("-open")
+
+    @property
+    def name(self) -> str:
+        """What tells it from other trials: a builder's name, or the search's label and the trial's number."""
+        return trial_name(self.role, self.label, self.number)
+
+
+def extended(points: Sequence[SearchPoint], records: Iterable[StudyTrial]) -> tuple[SearchPoint, ...]:
+    """The points of some trials and of those that came after them.
+
+    Parameters
+    ----------
+    points : sequence of SearchPoint
+    records : iterable of StudyTrial
+        Only those that are new.
+    """
+    best_s = points[-1].best_s if points else math.nan
+    newest: deque[tuple[float, float]] = deque(maxlen=ACCURACY_WINDOW)
+    for point in reversed(points):
+        if point.predicted:
+            newest.appendleft((point.predicted_s, point.step_time_s))
+            if len(newest) == ACCURACY_WINDOW:
+                break
+    added = []
+    for record in records:
+        trial = record.trial
+        seconds = trial.step_time_s if record.ok else math.nan
+        if record.role in ("baseline", "proposal"):
+            best_s = float(np.fmin(best_s, seconds))
+        accuracy = math.nan
+        if not math.isnan(record.predicted_s) and not math.isnan(seconds):
+            newest.append((record.predicted_s, seconds))
+            accuracy = _ranked_right(newest)
+        kind = kind_of(trial.strategy)
+        look = look_of(trial.label, trial.strategy) if record.role != "proposal" else KINDS[kind]
+        if record.role == "proposal" and trial.strategy is not None and not trial.strategy.lossless:
+            look = look.hollow()
+        added.append(
+            SearchPoint(
+                record.number,
+                record.role,
+                trial.label,
+                trial.strategy_id or "",
+                kind,
+                look,
+                trial.status,
+                seconds,
+                record.predicted_s,
+                trial.bound_s,
+                trial.simulated,
+                best_s,
+                accuracy,
+                _caption(record, seconds, kind, look),
+            )
+        )
+    return (*points, *added)
+
+
+def trial_name(role: str, label: str, number: int) -> str:
+    """What tells a trial from others: a builder's name, or the search's label and the trial's number."""
+    return f"{label} #{number}" if role == "proposal" else label
+
+
+def kind_of(strategy: Strategy | None) -> str:
+    """How a strategy's gradients travel: one of `KINDS`; a peer that decides by itself counts as all-reduce."""
+    if strategy is None:
+        return "all-reduce"
+    reduced = {isinstance(shard, AllReduce) for variable in strategy.variables for shard in variable.shards}
+    if len(reduced) == 2:
+        return "both, by variable"
+    return "all-reduce" if reduced == {True} else "parameter server"
+
+
+def _caption(record: StudyTrial, seconds: float, kind: str, look: Look) -> str:
+    trial = record.trial
+    found = [escape(trial_name(record.role, trial.label, record.number))]
+    if math.isnan(seconds):
+        found.append(f"{trial.status} ({trial.stage})" if trial.stage else trial.status)
+    else:
+        found.append(f"{seconds_text(seconds)} {'simulated' if trial.simulated else 'measured'}")
+    if not math.isnan(record.predicted_s):
+        found.append(f"{seconds_text(record.predicted_s)} predicted")
+    found.append(f"{kind}{', lossy' if look.symbol.endswith('-open') else ''}")
+    return "<br>".join(found)
+
+
+def _ranked_right(pairs: Sequence[tuple[float, float]]) -> float:
+    """Share of pairs whose order is predicted right; equal predictions count half, equal times not at all."""
+    predicted, measured = np.asarray(pairs).T
+    order = np.sign(measured[:, None] - measured)
+    said = np.sign(predicted[:, None] - predicted)
+    ordered = np.count_nonzero(order)
+    right = np.count_nonzero(order * said > 0) + np.count_nonzero((said == 0) & (order != 0)) / 2
+    return right / ordered if ordered else math.nan
