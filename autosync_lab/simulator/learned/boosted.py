@@ -71,18 +71,18 @@ class Boosted(Ranker):
         before = [] if start is None else start["trees"].tolist()
         return {"trees": np.asarray([*before, trees.model_to_string()]), "features": np.asarray([x.shape[1]])}
 
-    def correction(
-        self, state: State, encoded: Encoded
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
-        return _grown(state, inputs(encoded)), None
+    def correction(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
+        return _grown(state, inputs(encoded))
 
     def check(self, state: State, encoded: Encoded) -> None:
-        check_shapes(state, {"trees": (None,), "features": (1,)})
+        check_shapes(state, {"trees": (None,), "features": (1,)}, texts=("trees",))
         count = inputs(encoded).shape[1]
         if state["features"].tolist() != [count]:
             raise InvalidInput(f"these trees do not read {count} features", received=state["features"].tolist())
-        if state["trees"].dtype.kind != "U" or not all(t.startswith("tree\n") for t in state["trees"].tolist()):
-            raise InvalidInput("these are no trees", where="trees")
+        try:
+            self.correction(state, encoded)
+        except Exception as error:
+            raise InvalidInput(f"LightGBM does not take these trees: {error}", where="trees") from None
 
 
 def _grown(state: State, x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -37,14 +37,14 @@ class Ensemble(Ranker):
             for name, value in member.learn(lessons, None if start is None else _of_member(start, i)).items()
         }
 
-    def correction(
-        self, state: State, encoded: Encoded
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
-        said = [member.correction(_of_member(state, i), encoded) for i, member in enumerate(self._members)]
-        means = np.asarray([mean for mean, _ in said])
-        own = [np.square(deviation) for _, deviation in said if deviation is not None]
-        variance = means.var(axis=0) + (np.mean(own, axis=0) if own else 0.0)
-        return means.mean(axis=0), np.sqrt(variance)
+    def correction(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
+        return np.asarray(np.mean(self._said(state, encoded), axis=0))
+
+    def deviation(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
+        reported = [m.deviation(_of_member(state, i), encoded) for i, m in enumerate(self._members)]
+        own = [np.square(deviation) for deviation in reported if deviation is not None]
+        variance = np.var(self._said(state, encoded), axis=0) + (np.mean(own, axis=0) if own else 0.0)
+        return np.asarray(np.sqrt(variance))
 
     def check(self, state: State, encoded: Encoded) -> None:
         for i, member in enumerate(self._members):
@@ -53,6 +53,9 @@ class Ensemble(Ranker):
         for name in state:
             if not name.startswith(known):
                 raise InvalidInput("an array is of no member", received=name)
+
+    def _said(self, state: State, encoded: Encoded) -> list[npt.NDArray[np.float64]]:
+        return [member.correction(_of_member(state, i), encoded) for i, member in enumerate(self._members)]
 
 
 def _of_member(state: State, i: int) -> State:

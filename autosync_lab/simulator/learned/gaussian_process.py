@@ -50,36 +50,39 @@ class GaussianProcess(Ranker):
         x = [start["x"][keep], *(standardized(start, lesson.encoded) for lesson in lessons)]
         left = [start["left"][keep], *(lesson.left for lesson in lessons)]
         pair = [start["pair"][keep], *(np.full(len(lesson), lesson.key) for lesson in lessons)]
-        return {
-            "mean": start["mean"],
-            "scale": start["scale"],
+        known = {
             "x": np.concatenate(x)[-MOST_TRIALS:],
             "left": np.concatenate(left)[-MOST_TRIALS:],
             "pair": np.concatenate(pair)[-MOST_TRIALS:],
         }
+        factor = _factor(known["x"], known["pair"])
+        weights = np.linalg.solve(factor.T, np.linalg.solve(factor, known["left"]))
+        return {"mean": start["mean"], "scale": start["scale"], "weights": weights} | known
 
-    def correction(
-        self, state: State, encoded: Encoded
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
-        known, pairs = np.asarray(state["x"], np.float64), state["pair"]
-        new, own = standardized(state, encoded), np.full(len(encoded), pair_key(encoded.cost_model))
-        among = _kernel(known, known, pairs[:, None] == pairs) + NOISE**2 * np.eye(len(known))
-        across = _kernel(new, known, own[:, None] == pairs)
-        factor = np.linalg.cholesky(among)
-        mean = across @ np.linalg.solve(factor.T, np.linalg.solve(factor, state["left"]))
-        explained = np.square(np.linalg.solve(factor, across.T)).sum(axis=0)
+    def correction(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
+        new = standardized(state, encoded)
+        same = state["pair"] == pair_key(encoded.cost_model)
+        return np.asarray(_kernel(new, state["x"], same) @ state["weights"])
+
+    def deviation(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
+        new = standardized(state, encoded)
+        across = _kernel(new, state["x"], state["pair"] == pair_key(encoded.cost_model))
+        explained = np.square(np.linalg.solve(_factor(state["x"], state["pair"]), across.T)).sum(axis=0)
         alone = 2.0 * (LINEAR**2 * np.square(new).mean(axis=1) + SMOOTH**2)
-        return mean, np.sqrt(np.maximum(alone - explained, 0.0))
+        return np.asarray(np.sqrt(np.maximum(alone - explained, 0.0)))
 
     def check(self, state: State, encoded: Encoded) -> None:
         count = inputs(encoded).shape[1]
         trials = len(state["left"]) if "left" in state else 0
-        check_shapes(
-            state,
-            {"mean": (count,), "scale": (count,), "x": (trials, count), "left": (trials,), "pair": (trials,)},
-        )
+        shapes = {"mean": (count,), "scale": (count,), "x": (trials, count)}
+        check_shapes(state, shapes | dict.fromkeys(("left", "pair", "weights"), (trials,)), texts=("pair",))
         if trials > MOST_TRIALS:
             raise InvalidInput(f"at most {MOST_TRIALS} trials", received=trials)
+
+
+def _factor(x: npt.NDArray[np.float64], pair: npt.NDArray[np.str_]) -> npt.NDArray[np.float64]:
+    """Cholesky factor of the covariance of measured trials, [trials, trials]."""
+    return np.asarray(np.linalg.cholesky(_kernel(x, x, pair[:, None] == pair) + NOISE**2 * np.eye(len(x))), float)
 
 
 def _kernel(

@@ -41,11 +41,12 @@ class Linear(Ranker):
             "covariance": NOISE**2 * np.linalg.inv(precision),
         }
 
-    def correction(
-        self, state: State, encoded: Encoded
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+    def correction(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
+        return np.asarray(standardized(state, encoded) @ state["weights"])
+
+    def deviation(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
         x = standardized(state, encoded)
-        return x @ state["weights"], np.sqrt(np.einsum("ng,gh,nh->n", x, state["covariance"], x))
+        return np.asarray(np.sqrt(np.einsum("ng,gh,nh->n", x, state["covariance"], x)))
 
     def check(self, state: State, encoded: Encoded) -> None:
         count = inputs(encoded).shape[1]

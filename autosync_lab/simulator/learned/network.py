@@ -177,12 +177,10 @@ class NetworkRanker(Ranker):
             weights, moments = network.step(weights, anchor, moments, tf.constant(float(number)), read, target)
         return {f"{i:02}": w.numpy() for i, w in enumerate(weights)}
 
-    def correction(
-        self, state: State, encoded: Encoded
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+    def correction(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
         network, weights = self._network(encoded), _listed(state)
         parts = [network.correct(weights, _read(chunk)).numpy() for chunk in encoded.chunks(CHUNK_SHARDS)]
-        return np.concatenate([np.zeros(0), *parts]), None
+        return np.concatenate([np.zeros(0), *parts])
 
     def check(self, state: State, encoded: Encoded) -> None:
         shapes = self._network(encoded).shapes

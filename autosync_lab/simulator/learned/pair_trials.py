@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +65,15 @@ class PairTrials:
     def take(self, chosen: Sequence[int] | npt.NDArray[np.generic]) -> "PairTrials":
         """Some of the trials."""
         chosen = np.asarray(chosen, np.int64)
-        return PairTrials(self.cost_model, self.batch[chosen], self.step_time_s[chosen], self.simulated)
+        some = PairTrials(self.cost_model, self.batch[chosen], self.step_time_s[chosen], self.simulated)
+        if "played_s" in self.__dict__:
+            some.__dict__["played_s"] = self.played_s[chosen]
+        return some
+
+    @cached_property
+    def played_s(self) -> npt.NDArray[np.float64]:
+        """What the timeline says, seconds, [n]."""
+        return played_s(self.cost_model, self.batch)
 
 
 @dataclass(frozen=True)

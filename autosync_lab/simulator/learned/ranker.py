@@ -1,7 +1,7 @@
 """The seam `Ranker`: what is learned of strategies' order, apart from where it is used and kept."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ class Ranker(ABC):
     """Learns from lessons what is to be added to the logarithm of the prior (of 1 where there is none).
 
     It has no state of its own: `learn` returns what it learned, a function of its arguments, the ranker's seed and
-    nothing else, and `correction` uses it. What a pair's strategies have in common is not its business: lessons of
-    several pairs are compared within each pair only.
+    nothing else, and `correction` and `deviation` use it. What a pair's strategies have in common is not its business:
+    lessons of several pairs are compared within each pair only.
     """
 
     name: str
@@ -34,10 +34,12 @@ class Ranker(ABC):
         """
 
     @abstractmethod
-    def correction(
-        self, state: State, encoded: Encoded
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
-        """What is added to `encoded.base`, [n], and its standard deviation, [n], or None if it has none."""
+    def correction(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
+        """What is added to `encoded.base`, [n]."""
+
+    def deviation(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64] | None:
+        """Standard deviation of `correction`, [n]; None where a ranker knows of none."""
+        return None
 
     @abstractmethod
     def check(self, state: State, encoded: Encoded) -> None:
@@ -69,8 +71,11 @@ def standardized(state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
     return np.clip((inputs(encoded) - state["mean"]) / state["scale"], -FARTHEST, FARTHEST)
 
 
-def check_shapes(state: State, shapes: Mapping[str, tuple[int | None, ...]], kind: str = "f") -> None:
-    """Raise InvalidInput unless the state has exactly these arrays; None stands for any length, of one or more."""
+def check_shapes(state: State, shapes: Mapping[str, tuple[int | None, ...]], texts: Collection[str] = ()) -> None:
+    """Raise InvalidInput unless the state has exactly these arrays, of finite numbers or, in `texts`, of texts.
+
+    None stands for any length of one or more.
+    """
     if set(state) != set(shapes):
         raise InvalidInput("its arrays are not those of this ranker", received=", ".join(sorted(state)))
     for name, shape in shapes.items():
@@ -81,7 +86,7 @@ def check_shapes(state: State, shapes: Mapping[str, tuple[int | None, ...]], kin
         )
         if not fits:
             raise InvalidInput("an array is not of its shape", where=name, received=str(found.shape))
-        if found.dtype.kind == "f" and not np.isfinite(found).all():
-            raise InvalidInput("an array has numbers that are none", where=name)
-        if found.dtype.kind not in (kind, "f", "U", "i"):
+        if found.dtype.kind not in ("U" if name in texts else "fi"):
             raise InvalidInput("an array is not of its type", where=name, received=str(found.dtype))
+        if name not in texts and not np.isfinite(found).all():
+            raise InvalidInput("an array has numbers that are not finite", where=name)

@@ -70,14 +70,14 @@ def learn(pairs: Sequence[PairTrials], recipe: Recipe) -> Knowledge:
     ranker = recipe.make()
     lessons = [_lesson(pair, recipe) for pair in pairs]
     state = ranker.learn(lessons)
-    said = [ranker.correction(state, lesson.encoded)[0] + lesson.encoded.base for lesson in lessons]
+    said = [ranker.correction(state, lesson.encoded) + lesson.encoded.base for lesson in lessons]
     offset = float(np.mean([np.mean(lesson.target - s) for lesson, s in zip(lessons, said, strict=True)]))
     origins = [Origin(p.cost_model.model.name, p.cost_model.cluster.name, len(p), p.simulated) for p in pairs]
     return Knowledge(recipe, state, offset, tuple(origins))
 
 
 def _lesson(pair: PairTrials, recipe: Recipe) -> Lesson:
-    prior = played_s(pair.cost_model, pair.batch) if recipe.prior else None
+    prior = pair.played_s if recipe.prior else None
     encoded = Encoded(pair.batch, pair.cost_model, recipe.features, prior)
     return Lesson(encoded, log_time(pair.cost_model, pair.step_time_s))
 
@@ -140,7 +140,7 @@ class LearnedSimulator(Simulator):
     def uncertainty(self, batch: StrategyBatch) -> npt.NDArray[np.float64] | None:
         if self._state is None:
             return None
-        return self._ranker.correction(self._state, self._encoded(batch, self._exact(batch)))[1]
+        return self._ranker.deviation(self._state, self._encoded(batch, self._exact(batch)))
 
     @property
     def knowledge(self) -> Knowledge | None:
@@ -159,7 +159,7 @@ class LearnedSimulator(Simulator):
     def _correction(self, encoded: Encoded) -> npt.NDArray[np.float64]:
         if self._state is None or not len(encoded):
             return np.zeros(len(encoded))
-        mean, _ = self._ranker.correction(self._state, encoded)
+        mean = self._ranker.correction(self._state, encoded)
         return np.clip(mean, -LARGEST, LARGEST) if self.recipe.prior else mean
 
     def _exact(self, batch: StrategyBatch) -> npt.NDArray[np.float64] | None:
