@@ -14,7 +14,14 @@ from autosync_lab.simulator.calibrate import fit_calibration, probe
 from autosync_lab.simulator.calibration import Calibration
 from autosync_lab.simulator.corrected import CorrectedCostModel
 from autosync_lab.simulator.cost_model import CostModel
-from autosync_lab.study.data_set.data_set import DESCRIPTION_FILE, DataSet, read_description, write_description
+from autosync_lab.study.data_set.data_set import (
+    DATASHEET_FILE,
+    DESCRIPTION_FILE,
+    DataSet,
+    read_description,
+    write_description,
+)
+from autosync_lab.study.data_set.datasheet import datasheet
 from autosync_lab.study.data_set.plan import STEPS, WARMUP, Planned, missing, plan
 from autosync_lab.study.event import StudyEvent
 from autosync_lab.study.measures import Measures
@@ -116,6 +123,7 @@ def collect(what: Collection, folder: str | Path, watcher: Watcher) -> DataSet:
                         _search(what, model, cluster, cost, path, runner, watcher)
         data_set = DataSet(tuple(store.trials()), models, clusters, calibrations)
     data_set.write(folder)
+    (folder / DATASHEET_FILE).write_text(datasheet(data_set))
     return data_set
 
 

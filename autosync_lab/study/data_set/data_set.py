@@ -20,6 +20,7 @@ from autosync_lab.text_file import read_text_file
 FORMAT = "autosync-lab/data-set"
 FORMAT_VERSION = 1
 
+DATASHEET_FILE = "DATASHEET.md"
 TRIALS_FILE = "trials.parquet"
 DESCRIPTION_FILE = "data_set.json"
 MAX_DESCRIPTION_BYTES = 16 << 20

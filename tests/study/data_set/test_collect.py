@@ -93,6 +93,7 @@ def test_it_holds_what_was_planned(cluster: _Cluster, tmp_path: Path) -> None:
     assert found.pairs == ((MODEL.name, CLUSTER.name),)
     assert found.model(MODEL.name).compute_s == 0.5
     assert DataSet.read(tmp_path / "new") == found
+    assert f"{len(found.trials)} trials that succeeded" in (tmp_path / "new" / "DATASHEET.md").read_text()
 
 
 def test_a_second_collection_measures_nothing(cluster: _Cluster, tmp_path: Path) -> None:
