@@ -1,6 +1,7 @@
 """The panels of models, clusters, spaces and strategies in a real page: by pointer and by keyboard, small and large."""
 
 import json
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -10,7 +11,7 @@ from playwright.sync_api import Locator, expect
 from autosync_lab.cluster import load_cluster
 from autosync_lab.model import load_model
 from autosync_lab.strategy import Strategy, build_strategy
-from tests.browser.conftest import SCREENSHOTS
+from tests.browser.conftest import NOTEBOOKS, SCREENSHOTS
 from tests.browser.lab_page import LabPage
 from tests.browser.lab_server import LabServer
 
@@ -179,10 +180,30 @@ def test_an_answer_is_shown_after_a_guess_and_not_before(lab: LabPage, notebook:
     assert reveal.count() == 0
     output.get_by_role("radio", name="ps", exact=True).check()
     commit.click()
-    expect(output.get_by_text("You guessed ps. It is partitioned-ps.")).to_be_visible()
+    expect(output.get_by_text("You guessed: ps. The answer is: partitioned-ps.")).to_be_visible()
     expect(reveal).to_be_visible()
     expect(commit).to_be_disabled()
     pictures(lab, output, "guess")
+
+
+def test_panels_come_back_as_they_were_after_a_reload(lab: LabPage, notebook: str) -> None:
+    output = show(lab, notebook, SPACES)
+    drawn(lab, output, 1)
+    output.locator("tr[data-variable='mlp0/kernel']").click()
+    lock = output.get_by_role("button", name="synchronizer all-reduce")
+    lock.click()
+    expect(lock).to_have_attribute("aria-pressed", "true")
+    output.get_by_role("checkbox", name="lossy compressors").check()
+    levels = output.locator(".autosync-live-figure").first
+    lab.until(lambda: "your locks" in levels.inner_text(), "the funnel did not follow the lock")
+    before = levels.inner_text()
+    lab.reload()
+    drawn(lab, output, 1)
+    expect(output.locator("tr[aria-selected=true]")).to_have_attribute("data-variable", "mlp0/kernel")
+    expect(lock).to_have_attribute("aria-pressed", "true")
+    expect(output.get_by_role("checkbox", name="lossy compressors")).to_be_checked()
+    lab.until(lambda: levels.inner_text() == before, "the funnel did not come back")
+    output.locator(".autosync-board").screenshot(path=SCREENSHOTS / "space-locked.png")
 
 
 def test_one_variable_and_a_thousand(lab: LabPage, notebook: str) -> None:
@@ -200,3 +221,29 @@ def test_one_variable_and_a_thousand(lab: LabPage, notebook: str) -> None:
     lab.until(lambda: "Counting" not in output.inner_text(), "the large space is not counted", timeout_s=60)
     drawn(lab, output, 1)
     pictures(lab, output, "sizes")
+
+
+@pytest.mark.parametrize("name", ["02_ps_or_all_reduce", "03_strategy_space"])
+def test_notebooks_answer_every_guess(lab: LabPage, lab_server: LabServer, name: str) -> None:
+    shutil.copy(NOTEBOOKS / f"{name}.ipynb", lab_server.root)
+    # So high that every cell is drawn.
+    lab.page.set_viewport_size({"width": 1280, "height": 9000})
+    lab.open(f"{name}.ipynb")
+    lab.run_all()
+    lab.wait_for_end(timeout_s=120)
+    guesses = lab.page.locator(".jp-OutputArea .autosync-guess")
+    assert guesses.count() >= 1
+    for guess in guesses.all():
+        number = guess.get_by_role("textbox")
+        if number.count():
+            number.fill("3")
+            number.press("Tab")
+        else:
+            guess.get_by_role("radio").first.check()
+        guess.get_by_role("button", name="Commit to this guess").click()
+    verdicts = lab.page.locator(".jp-OutputArea .autosync-verdict")
+    expect(verdicts).to_have_count(guesses.count(), timeout=30_000)
+    lab.until(lambda: lab.page.get_by_text("simulating ...").count() == 0, "something is not simulated")
+    lab.page.wait_for_timeout(1500)
+    lab.fail_on_error_output()
+    lab.screenshot(SCREENSHOTS / f"{name}.png")

@@ -103,7 +103,7 @@ def test_constraints_of_ones_own_keep_their_bounds_and_can_be_switched(show: Cal
     assert all(len(d.partitions) == 1 for d in panel.space.domain.variables)
     panel._switches["no-credit"].value = True
     assert drawn(panel) == ["partition-bounds", "no-credit"]
-    assert "Pushes &lt;wait&gt;." in panel.children[4].children[1].children[-1].value
+    assert "Pushes &lt;wait&gt;." in panel.children[5].children[1].children[-1].value
     assert rule_text(NoCredit()) == "Your own rule 'no-credit'."
 
 
@@ -131,6 +131,30 @@ def test_linked_panels_share_switches_and_locks(show: Callable[..., FunnelPanel]
     funnel._switches["partition-bounds"].value = True
     assert [lock.variable for lock in panel.space.locks] == ["conv0/kernel"]
     panel.close()
+
+
+def test_other_semantics_can_be_allowed_and_all_else_stays(show: Callable[..., FunnelPanel]) -> None:
+    model = load_model("vgg-mini")
+    bounded = StrategySpace(model, load_cluster("emulated-4"), max_shards=3, push_credits=(2,))
+    panel = show(space=bounded.constrain(["partition-bounds"]).lock("conv0/kernel", synchronizer="ar"))
+    before = panel.space
+    panel._lossy.value = True
+    panel._asynchronous.value = True
+    now = panel.space
+    assert (now.lossy, now.asynchronous, now.locks) == (True, True, before.locks)
+    assert {s.push_credit for s in now.domain.settings} == {2}
+    assert max(p.shards for d in now.domain.variables for p in d.partitions) == 3
+    assert on(panel) == ["partition-bounds"]
+    assert now.log10_size > before.log10_size
+    panel.space = now.lock("conv0/kernel", compressor="fp16")
+    panel._lossy.value = False
+    assert "Not switched" in panel._notice.value
+    assert panel._lossy.value
+    panel.space = panel.space.unlock("conv0/kernel")
+    panel._lossy.value = panel._asynchronous.value = False
+    assert panel.space.domain == before.unlock("conv0/kernel").domain
+    panel._switches["partition-bounds"].value = False
+    assert not panel.space.lossy
 
 
 def test_the_funnel_can_be_kept(show: Callable[..., FunnelPanel]) -> None:

@@ -29,7 +29,7 @@ def test_nothing_is_revealed_before_the_guess() -> None:
     assert (asked, guess.committed, guess._below.children) == ([], None, ())
     guess._field.value = "ps"
     click(guess)
-    assert "You guessed ps. It is all-reduce." in guess._verdict.value
+    assert "You guessed: ps. The answer is: all-reduce." in guess._verdict.value
     assert (asked, guess.committed) == (["answer", "reveal"], "ps")
     assert guess._below.children[0].value == "why"
 
@@ -63,7 +63,9 @@ def test_a_number_is_asked_for_without_options() -> None:
         (2.0, 2.1, "as good as right"),
         (0.0, 0.0, "and that is right"),
         (0.0, 3.0, "You guessed 0; it is 3."),
-        (1.0, 30.0, "off by a factor of 30"),
+        (1.0, 30.0, "off by a factor of 30."),
+        (2.0, 2000.0, "off by a factor of 1,000."),
+        (5.0, 2.0, "off by a factor of 2.5."),
     ],
 )
 def test_numbers_are_judged_by_their_factor(guess: float, right: float, words: str) -> None:

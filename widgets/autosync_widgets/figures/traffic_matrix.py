@@ -134,7 +134,8 @@ def draw_traffic(matrices: Sequence[TrafficMatrix]) -> Spec:
         layout[f"xaxis{number}"] = _axis(matrix, "to", "received_nbytes", {"domain": [start, start + width]}, number)
         layout[f"yaxis{number}"] = _axis(matrix, "from", "sent_nbytes", {"autorange": "reversed"}, number)
         layout["annotations"].append(_title(matrix.label, start))
-        traces.append(_heat(matrix, index, number, most, index == len(matrices) - 1))
+        end = start + width if index == len(matrices) - 1 else None
+        traces.append(_heat(matrix, index, number, most, end))
     return {"data": traces, "layout": layout}
 
 
@@ -149,7 +150,7 @@ def traffic_figure(model: ModelSpec, cluster: ClusterSpec, strategies: dict[str,
     )
 
 
-def _heat(matrix: TrafficMatrix, index: int, number: str, most: float, scale: bool) -> Spec:
+def _heat(matrix: TrafficMatrix, index: int, number: str, most: float, scale_at: float | None) -> Spec:
     names = [load.node for load in matrix.loads]
     few = len(names) <= MOST_TEXTS
     heat: Spec = {
@@ -166,8 +167,8 @@ def _heat(matrix: TrafficMatrix, index: int, number: str, most: float, scale: bo
         "ygap": 2,
         "xaxis": f"x{number}",
         "yaxis": f"y{number}",
-        "showscale": scale and most > 0,
-        "colorbar": {"tickformat": "~s", "ticksuffix": "B", "thickness": 14},
+        "showscale": scale_at is not None and most > 0,
+        "colorbar": {"x": (scale_at or 0) + 0.02, "tickformat": "~s", "ticksuffix": "B", "thickness": 14},
         "hoverongaps": False,
         "customdata": [
             [f"{matrix.label}<br>{a} to {b}: {bytes_text(x)}" for b, x in zip(names, row, strict=True)]

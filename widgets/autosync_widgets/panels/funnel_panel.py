@@ -24,6 +24,7 @@ from autosync_widgets.figures.pruning_funnel import (
     pruning_funnel_figure,
 )
 from autosync_widgets.live_figure import LiveFigure
+from autosync_widgets.panels.allowed_space import allowed_space
 from autosync_widgets.panels.given import given_space
 from autosync_widgets.panels.panel import Panel, button, heading, notice, row, status, text
 from autosync_widgets.throttle import Throttle
@@ -90,6 +91,14 @@ class FunnelPanel(Panel):
         self._switches = {name: _switch(rule) for name, rule in self._offered.items()}
         for name, switch in self._switches.items():
             switch.observe(lambda _, name=name: self._switched(name), "value")
+        self._lossy = _semantics(
+            "lossy compressors", "Allow gradients that lose bits on the wire: training results change a little."
+        )
+        self._asynchronous = _semantics(
+            "asynchronous strategies", "Allow servers that apply every push as it comes: training results change."
+        )
+        for switch in (self._lossy, self._asynchronous):
+            switch.observe(lambda _: self._allowed(), "value")
         everything = button("All", "Switch all constraints on, but for one of the two load balancers.")
         everything.on_click(lambda _: self._choose([n for n in self._offered if n != LoadBalanceSoftmax.name]))
         nothing = button("None", "Switch all constraints off.")
@@ -103,6 +112,7 @@ class FunnelPanel(Panel):
             [
                 self._status,
                 row(ipywidgets.Label("Constraints"), everything, nothing, search, download),
+                row(ipywidgets.Label("Also allow"), self._lossy, self._asynchronous),
                 self._notice,
                 row(self._figure, row(*rules, css_class="autosync-rules"), css_class="autosync-two"),
             ]
@@ -129,6 +139,15 @@ class FunnelPanel(Panel):
             chosen = [n for n in chosen if n == name or n not in balancers]
         self._choose(chosen)
 
+    def _allowed(self) -> None:
+        if self._following:
+            return
+        try:
+            self.space = allowed_space(self.space, lossy=self._lossy.value, asynchronous=self._asynchronous.value)
+        except AutoSyncLabError as error:
+            self._follow()
+            self._notice.value = notice(f"Not switched: {error}")
+
     def _choose(self, names: Sequence[str]) -> None:
         wanted = tuple(n for n in self._offered if n in names)
         try:
@@ -139,10 +158,13 @@ class FunnelPanel(Panel):
 
     def _constrained(self, names: tuple[str, ...]) -> StrategySpace:
         """The space under these constraints; what was counted before is not counted again."""
-        if any(known.locks != self.space.locks for known in self._known.values()):
+        now = self.space
+        if any(
+            (k.locks, k.lossy, k.asynchronous) != (now.locks, now.lossy, now.asynchronous) for k in self._known.values()
+        ):
             self._known.clear()
         if names not in self._known:
-            bare = self.space.without(*(c.name for c in self.space.constraints))
+            bare = now.without(*(c.name for c in now.constraints))
             self._known[names] = bare.constrain([self._offered[n] for n in names])
         return self._known[names]
 
@@ -158,6 +180,7 @@ class FunnelPanel(Panel):
         self._following = True
         for name, switch in self._switches.items():
             switch.value = name in now
+        self._lossy.value, self._asynchronous.value = self.space.lossy, self.space.asynchronous
         self._following = False
 
     def _show_report(self) -> None:
@@ -184,6 +207,10 @@ class FunnelPanel(Panel):
 
 def _switch(rule: Constraint) -> ipywidgets.Checkbox:
     return ipywidgets.Checkbox(description=rule.name, tooltip=f"{rule_text(rule)} {rule.reason}", indent=False)
+
+
+def _semantics(label: str, tooltip: str) -> ipywidgets.Checkbox:
+    return ipywidgets.Checkbox(description=label, tooltip=tooltip, indent=False, layout={"width": "auto"})
 
 
 def _words(rule: Constraint) -> ipywidgets.HTML:

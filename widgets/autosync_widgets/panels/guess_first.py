@@ -117,13 +117,14 @@ class GuessFirst(Panel):
 def verdict(guess: Answer, right: Answer, unit: str = "") -> str:
     """How good a guess was, in words."""
     if isinstance(guess, str) or isinstance(right, str):
-        return f"Right: {right}." if guess == right else f"You guessed {guess}. It is {right}."
+        return f"Right: {right}." if guess == right else f"You guessed: {guess}. The answer is: {right}."
     said, true = f"You guessed {guess:.3g}{unit and f' {unit}'}", f"it is {right:.3g}{unit and f' {unit}'}"
     if guess > 0 and right > 0:
         factor = max(guess / right, right / guess)
         if factor < 1.1:
             return f"{said}, and {true}: as good as right."
-        return f"{said}; {true}. You were off by a factor of {factor:.2g}."
+        times = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
+        return f"{said}; {true}. You were off by a factor of {times}."
     if math.isclose(guess, right, abs_tol=1e-12):
         return f"{said}, and that is right."
     return f"{said}; {true}."
