@@ -126,7 +126,10 @@ def test_choices_are_read_and_locked_by_keyboard_and_constraints_switched(lab: L
     expect(output.get_by_text("1 variable locked")).to_be_visible()
     levels = output.locator(".autosync-live-figure").first
     lab.until(lambda: "your locks" in levels.inner_text(), "the funnel did not follow the lock")
-    lab.page.keyboard.press("Enter")
+    other = board.get_by_role("button", name="destination node1: Not what you locked. Click to lock it instead.")
+    other.click()
+    expect(node).to_have_attribute("aria-pressed", "false")
+    board.get_by_role("button", name="destination node1: Locked. Click to unlock it.").click()
     expect(output.get_by_text("Nothing is locked.")).to_be_visible()
 
     switch = output.get_by_role("checkbox", name="sparse-to-ps")

@@ -3,6 +3,7 @@ from typing import Any
 from autosync_lab.model import Variable
 from autosync_widgets.choice_board import ChoiceBoard
 from autosync_widgets.figures.space_choices import AspectChoices, Choice, VariableChoices
+from autosync_widgets.figures.space_stages import LOCK
 
 CHOICES = VariableChoices(
     Variable("v", (4, 2)),
@@ -36,7 +37,7 @@ def test_it_says_what_is_left_and_why_the_rest_is_not() -> None:
     assert aspect["reasons"] == [{"by": "sparse-to-ps", "why": "rows", "count": 2}]
     assert [(c["locked"], c["lockable"], c["by"]) for c in aspect["choices"]] == [
         (True, True, ""),
-        (False, True, "sparse-to-ps"),
+        (False, False, "sparse-to-ps"),
         (False, False, "sparse-to-ps"),
     ]
 
@@ -47,6 +48,13 @@ def test_clicks_are_told_with_what_to_lock() -> None:
     made._hear(None, click, [])
     made._hear(None, {"say": "unlock", "variable": "v"}, [])
     assert heard == [("v", {"synchronizer": "ps"}), "v"]
+
+
+def test_what_a_lock_took_can_be_locked_instead() -> None:
+    aspect = AspectChoices("synchronizer", (Choice("all-reduce", LOCK, (("synchronizer", "ar"),)),), ((LOCK, "so"),))
+    made, _ = board()
+    made.show(VariableChoices(Variable("v", (4,)), (aspect,)))
+    assert made.board["aspects"][0]["choices"][0]["lockable"]
 
 
 def test_what_a_page_may_not_ask_is_not_done() -> None:

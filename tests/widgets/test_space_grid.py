@@ -108,6 +108,8 @@ def test_locks_are_the_first_step_and_are_marked() -> None:
     assert [row.variable for row in grid.rows if row.locked] == [name]
     assert grid.rows[0].cells[grid.aspects.index("destination")] == GridCell(1, 4, (LOCK,))
     aspect = next(a for a in variable_choices(space, 0).aspects if a.aspect == "destination")
+    reduced = free.constrain(["load-balance"]).lock(name, synchronizer="ar")
+    assert next(a for a in variable_choices(reduced, 0).aspects if a.aspect == "destination").note == ""
     assert [(c.text, c.pruned_by, c.locked) for c in aspect.choices[1:3]] == [
         ("node1", LOCK, False),
         ("node2", "", True),

@@ -11,6 +11,7 @@ function element(tag, className, ...children) {
 
 function choiceTitle(choice) {
   if (choice.locked) return "Locked. Click to unlock it.";
+  if (choice.by && choice.lockable) return "Not what you locked. Click to lock it instead.";
   if (choice.by) return `Pruned by ${choice.by}.`;
   return choice.lockable ? "Left. Click to lock it." : "Left. It cannot be locked: it is a matter of each shard.";
 }
@@ -37,7 +38,7 @@ export default {
       if (choice.lockable) node.setAttribute("aria-pressed", String(choice.locked));
       if (choice.by) node.classList.add("autosync-pruned");
       // What is pruned can still be reached by the keyboard and read, but not chosen.
-      if (choice.by || !choice.lockable) node.setAttribute("aria-disabled", "true");
+      if (!choice.lockable) node.setAttribute("aria-disabled", "true");
       node.addEventListener("click", () => {
         if (node.getAttribute("aria-disabled") === "true") return;
         model.send({ say: "choose", variable: board.variable, aspect: aspect.name, choice: choice.text });

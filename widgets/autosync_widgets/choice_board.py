@@ -7,7 +7,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from autosync_widgets.figures.space_choices import ASPECTS, AspectChoices, VariableChoices
+from autosync_widgets.figures.space_choices import ASPECTS, AspectChoices, Choice, VariableChoices
+from autosync_widgets.figures.space_stages import LOCK
 from autosync_widgets.wording import bytes_text
 
 _HERE = Path(__file__).parent
@@ -61,6 +62,11 @@ def _board_data(choices: VariableChoices) -> dict[str, Any]:
     return {"variable": variable.name, "facts": f"{facts}.", "aspects": [_aspect_data(a) for a in choices.aspects]}
 
 
+def _lockable(choice: Choice) -> bool:
+    """True if it can be chosen: also in place of what is locked."""
+    return bool(choice.lock) and choice.pruned_by in ("", LOCK)
+
+
 def _aspect_data(aspect: AspectChoices) -> dict[str, Any]:
     left = sum(not c.pruned_by for c in aspect.choices)
     return {
@@ -69,7 +75,7 @@ def _aspect_data(aspect: AspectChoices) -> dict[str, Any]:
         "count": f"{left} of {len(aspect.choices)} left",
         "note": aspect.note,
         "choices": [
-            {"text": c.text, "by": c.pruned_by, "locked": c.locked, "lockable": bool(c.lock)} for c in aspect.choices
+            {"text": c.text, "by": c.pruned_by, "locked": c.locked, "lockable": _lockable(c)} for c in aspect.choices
         ],
         "reasons": [
             {"by": name, "why": why, "count": sum(c.pruned_by == name for c in aspect.choices)}

@@ -100,6 +100,7 @@ def draw_model_sizes(data: ModelSizes, log: bool = False) -> Spec:
                     "font": {"size": 13},
                 },
                 "showgrid": False,
+                "zeroline": False,
             },
             "yaxis": {
                 "title": {"text": "size (logarithmic)" if log else "size", "font": {"size": 13}},

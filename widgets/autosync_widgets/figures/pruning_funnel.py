@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 ROW_HEIGHT_PX = 36
-AXIS_HEIGHT_PX = 64
+AXIS_HEIGHT_PX = 56
+TOP_PX = 30
+"""Room for the buttons that appear under the pointer."""
 WIDEST_NAME = 32
 """Longer names are broken at a dash."""
 
@@ -120,8 +122,8 @@ def draw_pruning_funnel(data: PruningFunnel) -> Spec:
             }
         ],
         "layout": {
-            "height": ROW_HEIGHT_PX * count + AXIS_HEIGHT_PX,
-            "margin": {"l": 8, "r": 120, "t": 8, "b": AXIS_HEIGHT_PX - 8},
+            "height": TOP_PX + ROW_HEIGHT_PX * count + AXIS_HEIGHT_PX,
+            "margin": {"l": 8, "r": 120, "t": TOP_PX, "b": AXIS_HEIGHT_PX},
             "showlegend": False,
             "modebar": {"remove": ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"]},
             "xaxis": {

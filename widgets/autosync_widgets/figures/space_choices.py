@@ -101,7 +101,7 @@ def variable_choices(space: StrategySpace, variable: int, stages: Stages | None 
         )
         takers = set(pruned.values())
         reasons = tuple((s.name, s.reason) for s in stages.steps if s.name in takers)
-        aspects.append(AspectChoices(aspect, choices, reasons, _note(aspect, stages.left)))
+        aspects.append(AspectChoices(aspect, choices, reasons, _note(aspect, stages.left) if "" in takers else ""))
     return VariableChoices(it, tuple(aspects))
 
 

@@ -125,7 +125,7 @@ def draw_strategy_diff(data: StrategyDiff) -> Spec:
                 "mode": "markers",
                 "x": [p.link_nbytes for p in plans],
                 "y": [-i for i in range(count)],
-                "marker": {"color": data.looks[side].colour, "symbol": data.looks[side].symbol, "size": 11},
+                "marker": _marker(data.looks[side]),
                 "customdata": [_caption(data.labels[side], p) for p in plans],
                 "hovertemplate": "%{customdata}<extra></extra>",
             }
@@ -168,6 +168,11 @@ def strategy_diff_figure(
     return figure.update_layout(
         template="plotly_white", title={"text": f"{model.name} on {cluster.name}"}, margin={"t": 90}
     )
+
+
+def _marker(look: Look) -> Spec:
+    hollow = look.symbol.endswith("-open")
+    return {"color": look.colour, "symbol": look.symbol, "size": 11, "line": {"width": 2 if hollow else 0}}
 
 
 def _caption(label: str, plan: VariablePlan) -> str:
