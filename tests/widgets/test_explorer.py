@@ -227,3 +227,61 @@ def test_updates_stay_small_however_many_points_there_are(
     live._answer(None, {"say": "hello", "view": "v"}, [])
     assert (sent[1]["say"], sent[1]["view"], sent[1]["number"]) == ("figure", "v", 1)
     assert len(sent[1]["figure"]["data"][0]["x"]) == 10_003
+
+
+def test_every_tab_is_built_once_it_is_opened(explore: Callable[..., Explorer], fake: FakeCluster) -> None:
+    explorer = explore(cluster="emulated-4")
+    assert [len(tab.children) for tab in explorer._view.tabs.children[1:]] == [0] * 5
+    for title, words in (
+        ("Model & cluster", "ModelView"),
+        ("Space", "FunnelPanel"),
+        ("Search", "SearchPanel"),
+        ("Timeline", "TimelinePanel"),
+        ("Strategy", "StrategyPanel"),
+    ):
+        content = explorer.open_tab(title)
+        kinds = [type(w).__name__ for w in (content, *content.children)]
+        assert words in kinds
+    with pytest.raises(InvalidInput, match="did you mean 'Search'"):
+        explorer.open_tab("Serch")
+
+
+def test_tabs_follow_the_model_and_the_cluster(explore: Callable[..., Explorer]) -> None:
+    explorer = explore(cluster="emulated-4")
+    timeline, search = explorer.open_tab("Timeline"), explorer.open_tab("Search")
+    explorer._view._model.value = "ncf-small"
+    assert explorer.open_tab("Search") is search
+    assert "ncf-small on emulated-4" in search._heading.value
+    later = explorer.open_tab("Timeline")
+    assert later is not timeline
+    later._draw()
+    assert "ncf-small on emulated-4" in later._figure.spec["layout"]["title"]["text"]
+    explorer._view._cluster.value = "emulated-hetero-4"
+    assert explorer.open_tab("Timeline") is not later
+
+
+def test_the_search_searches_the_space_that_was_changed(explore: Callable[..., Explorer]) -> None:
+    explorer = explore(cluster="emulated-4")
+    funnel, space = explorer.open_tab("Space").children
+    search = explorer.open_tab("Search")
+    assert "Only the given space" not in search._heading.value
+    explorer.open_tab("Space")
+    space.space = funnel.space.lock(funnel.space.model.variables[0].name, synchronizer="ar")
+    explorer.open_tab("Search")
+    assert "1 variable locked" in search._heading.value
+    explorer._view._model.value = "ncf-small"
+    assert "Only the given space" not in search._heading.value
+
+
+def test_what_a_search_found_can_be_looked_at(explore: Callable[..., Explorer], tmp_path: Path) -> None:
+    explorer = explore(cluster="local-2", store=tmp_path / "trials.db")
+    search = explorer.open_tab("Search")
+    search._backend.value, search._trials.value = "simulate", 1
+    search.start()
+    assert search.wait(60)
+    strategies = explorer.open_tab("Strategy")
+    assert strategies._first.value == "best found"
+    assert strategies.strategy.id == search.best.strategy_id
+    assert explorer.open_tab("Timeline")._strategy.value == "best found"
+    with TrialStore.open_readonly(tmp_path / "trials.db") as store:
+        assert len(store.trials()) == len(search.state.points)

@@ -2,6 +2,7 @@ import io
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,8 @@ def make(opened: Opened) -> Iterator[Callable[..., SearchPanel]]:
     panels: list[SearchPanel] = []
 
     def make(store: Path | None = None, **choices: Any) -> SearchPanel:
-        import dataclasses
 
-        runnable = dataclasses.replace(MODEL, tracer=lambda: None)
+        runnable = replace(MODEL, tracer=lambda: None)
         panels.append(SearchPanel(runnable, CLUSTER, store, **({"n_trials": 4} | choices), open_cluster=opened.open))
         return panels[-1]
 
@@ -209,7 +209,6 @@ def test_settings_name_the_study(make: Callable[..., SearchPanel]) -> None:
 
 
 def test_what_cannot_run_here_is_refused(make: Callable[..., SearchPanel]) -> None:
-    from dataclasses import replace
 
     with pytest.raises(InvalidInput, match="simulate it"):
         SearchRequest(MODEL, CLUSTER, "measure", "random", "none", 1, False, "a")

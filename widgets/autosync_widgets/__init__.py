@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from autosync_widgets.explorer import Explorer as Explorer
     from autosync_widgets.figures.model_sizes import model_sizes_figure as model_sizes_figure
+    from autosync_widgets.figures.predicted_vs_measured import (
+        predicted_vs_measured_figure as predicted_vs_measured_figure,
+    )
     from autosync_widgets.figures.pruning_funnel import pruning_funnel_figure as pruning_funnel_figure
+    from autosync_widgets.figures.search_progress import search_progress_figure as search_progress_figure
     from autosync_widgets.figures.space_grid import space_grid_figure as space_grid_figure
     from autosync_widgets.figures.step_times import step_time_figure as step_time_figure
     from autosync_widgets.figures.strategy_diff import strategy_diff_figure as strategy_diff_figure
@@ -17,16 +21,28 @@ if TYPE_CHECKING:
     from autosync_widgets.panels.funnel_panel import FunnelPanel as FunnelPanel
     from autosync_widgets.panels.guess_first import GuessFirst as GuessFirst
     from autosync_widgets.panels.model_view import ModelView as ModelView
+    from autosync_widgets.panels.search_panel import SearchPanel as SearchPanel
     from autosync_widgets.panels.space_panel import SpacePanel as SpacePanel
     from autosync_widgets.panels.strategy_panel import StrategyPanel as StrategyPanel
+    from autosync_widgets.panels.study_figures import PredictedVsMeasured as PredictedVsMeasured
+    from autosync_widgets.panels.study_figures import SearchProgress as SearchProgress
+    from autosync_widgets.panels.study_panel import StudyPanel as StudyPanel
+    from autosync_widgets.panels.timeline_panel import TimelinePanel as TimelinePanel
 
 _HOME = {
     "ClusterView": "panels.cluster_view",
     "FunnelPanel": "panels.funnel_panel",
     "GuessFirst": "panels.guess_first",
     "ModelView": "panels.model_view",
+    "PredictedVsMeasured": "panels.study_figures",
+    "SearchPanel": "panels.search_panel",
+    "SearchProgress": "panels.study_figures",
     "SpacePanel": "panels.space_panel",
     "StrategyPanel": "panels.strategy_panel",
+    "StudyPanel": "panels.study_panel",
+    "TimelinePanel": "panels.timeline_panel",
+    "predicted_vs_measured_figure": "figures.predicted_vs_measured",
+    "search_progress_figure": "figures.search_progress",
     "model_sizes_figure": "figures.model_sizes",
     "topology_figure": "figures.topology",
     "space_grid_figure": "figures.space_grid",

@@ -1,4 +1,4 @@
-"""`Explorer`: choose a model, a cluster and strategies, measure them, and watch."""
+"""`Explorer`: choose a model and a cluster, measure strategies, search better ones, and see why they are."""
 
 import threading
 import time
@@ -14,6 +14,7 @@ from autosync_lab.model.spec import ModelSpec
 from autosync_lab.runtime.trial import Trial
 from autosync_lab.strategy.spec import Strategy
 from autosync_widgets.choices import cluster_choices, model_choices, strategy_choices
+from autosync_widgets.explorer_panels import ExplorerPanels
 from autosync_widgets.explorer_state import (
     Cleared,
     Event,
@@ -30,12 +31,12 @@ from autosync_widgets.launch_plan import plan_launch
 from autosync_widgets.round_trip import RoundTrip
 from autosync_widgets.throttle import Throttle
 from autosync_widgets.trial_queue import OpenCluster, TrialQueue
+from autosync_widgets.turns import open_in_turns
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from autosync_lab.runtime import Runner
-    from autosync_lab.simulator import VirtualRunner
+    from autosync_lab.simulator import Calibration
     from autosync_lab.study import TrialStore
 
 REDRAW_PERIOD_S = 0.5
@@ -43,7 +44,11 @@ REDRAW_PERIOD_S = 0.5
 
 
 class Explorer(ipywidgets.VBox):
-    """Measure strategies for a model on a cluster, and watch every step arrive.
+    """Measure strategies for a model on a cluster, search the fastest one, and see what each does.
+
+    The first tab measures hand-made strategies, and every step is seen to arrive. The others show the model and the
+    cluster, the strategy space, a search, the timeline of a step, and what a strategy does; each is built when it is
+    first opened. What is chosen in the tab of the space is what the search searches.
 
     Trials run in a thread of their own on worker processes, so the notebook stays free; the workers stay warm between
     launches on the same cluster, and end with the kernel at the latest.
@@ -59,9 +64,11 @@ class Explorer(ipywidgets.VBox):
     steps : int
         Timed steps per trial.
     store : str, path or TrialStore, optional
-        Every trial is written here as it ends.
+        Every trial is written here as it ends, and so are the studies of searches.
     open_cluster : callable, optional
         Starts a cluster: (ClusterSpec) -> runner; `autosync_lab.open_cluster` if None.
+    calibration : Calibration, optional
+        Of the cluster chosen at first, for everything simulated; typical constants if None.
 
     Raises
     ------
@@ -82,10 +89,12 @@ class Explorer(ipywidgets.VBox):
         *,
         store: "str | Path | TrialStore | None" = None,
         open_cluster: OpenCluster | None = None,
+        calibration: "Calibration | None" = None,
     ) -> None:
-        # These two first: they are what `close` needs, which runs even if the rest of this raises.
-        self._queue = TrialQueue(open_cluster or _open_cluster, self._on_event)
+        # These first: they are what `close` needs, which runs even if the rest of this raises.
+        self._queue = TrialQueue(open_cluster or open_in_turns, self._on_event)
         self._redraw = Throttle(self._draw, REDRAW_PERIOD_S)
+        self._panels: ExplorerPanels | None = None
         self._models, chosen_model = model_choices(model)
         self._clusters, chosen_cluster = cluster_choices(cluster)
         self._strategies, chosen_strategies = strategy_choices(strategies)
@@ -101,6 +110,15 @@ class Explorer(ipywidgets.VBox):
         self._view.stop.on_click(lambda _: self.stop())
         self._view.close_cluster.on_click(lambda _: self._said(self.close_cluster))
         self._view.clear.on_click(lambda _: self._on_event(Cleared()))
+        self._panels = ExplorerPanels(
+            lambda: (self._models[self._view.chosen_model], self._clusters[self._view.chosen_cluster]),
+            self._strategies,
+            _path_of(self._store),
+            open_cluster,
+            calibration,
+        )
+        self._view.tabs.offer(self._panels.builders())
+        self._view.on_choice(self._view.tabs.refresh)
         self._draw()
 
     @property
@@ -157,8 +175,26 @@ class Explorer(ipywidgets.VBox):
         """Step times of the trials that are shown, as a plotly figure that stands alone."""
         return step_time_figure(t.trial for t in self._state.shown if t.trial is not None)
 
+    def open_tab(self, title: str) -> ipywidgets.Widget:
+        """Open a tab, as a click on it does.
+
+        Returns
+        -------
+        Widget
+            What is in it: for "Search" a `SearchPanel`, for "Timeline" a `TimelinePanel`, for "Strategy" a
+            `StrategyPanel`.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no tab of that title.
+        """
+        return self._view.tabs.open_tab(title)
+
     def close(self) -> None:
         """End the worker processes and take the widget off the page."""
+        if self._panels is not None:
+            self._panels.close()
         self._queue.close()
         self._redraw.close()
         super().close()
@@ -183,12 +219,8 @@ class Explorer(ipywidgets.VBox):
         self._view.show(self._state, time.monotonic())
 
 
-def _open_cluster(cluster: ClusterSpec) -> "Runner | VirtualRunner":
-    from autosync_lab.runtime import open_cluster
-
-    if cluster.launcher == "virtual":
-        raise InvalidInput("this cluster can only be simulated, and the Explorer measures", received=cluster.name)
-    return open_cluster(cluster)
+def _path_of(store: "TrialStore | None") -> Path | None:
+    return None if store is None else store.path
 
 
 def _opened(store: "str | Path | TrialStore | None") -> "TrialStore | None":

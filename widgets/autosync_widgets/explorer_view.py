@@ -1,5 +1,6 @@
 """The controls of an Explorer, and how a state is shown in them."""
 
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from autosync_widgets.choices import Choices, StrategyChoice, strategy_options
 from autosync_widgets.explorer_state import ExplorerState, launch_progress
 from autosync_widgets.facts import cluster_facts, model_facts
 from autosync_widgets.figures.step_times import draw_step_times, step_times_live
+from autosync_widgets.lazy_tabs import LazyTabs
 from autosync_widgets.live_figure import LiveFigure
 from autosync_widgets.results_table import failure_html, notice_html, result_rows, results_html
 from autosync_widgets.strategy_picker import StrategyPicker
@@ -65,14 +67,8 @@ class ExplorerView:
         self._failure_keys: tuple[int, ...] = ()
         self._model.observe(lambda _: self._explain_model(), "value")
         self._cluster.observe(lambda _: self._explain_cluster(), "value")
-        self.root = ipywidgets.VBox(
+        hand_made = ipywidgets.VBox(
             [
-                ipywidgets.HTML(f"<style>{_STYLE.read_text()}</style>", layout={"display": "none"}),
-                _row(
-                    "autosync-pickers",
-                    ipywidgets.VBox([self._model, self._model_facts]),
-                    ipywidgets.VBox([self._cluster, self._cluster_facts]),
-                ),
                 self._picker,
                 _row("autosync-controls", self._steps, self.launch, self.stop, self.close_cluster, self.clear),
                 _row("autosync-progress", self._bar, self._status),
@@ -82,7 +78,25 @@ class ExplorerView:
                 self._failures,
             ]
         )
+        hand_made.add_class("autosync-panel")
+        self.tabs = LazyTabs("Hand-made strategies", hand_made)
+        self.root = ipywidgets.VBox(
+            [
+                ipywidgets.HTML(f"<style>{_STYLE.read_text()}</style>", layout={"display": "none"}),
+                _row(
+                    "autosync-pickers",
+                    ipywidgets.VBox([self._model, self._model_facts]),
+                    ipywidgets.VBox([self._cluster, self._cluster_facts]),
+                ),
+                self.tabs,
+            ]
+        )
         self.root.add_class("autosync-panel")
+
+    def on_choice(self, told: Callable[[], None]) -> None:
+        """Call `told` after another model or cluster was chosen."""
+        for picker in (self._model, self._cluster):
+            picker.observe(lambda _: told(), "value")
 
     def choose(self, model: str, cluster: str, strategies: tuple[str, ...], steps: int) -> None:
         """Choose these."""

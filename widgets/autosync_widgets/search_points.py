@@ -9,6 +9,7 @@ from html import escape
 import numpy as np
 
 from autosync_lab.runtime.trial import Status
+from autosync_lab.simulator.ranking import ranking_accuracy
 from autosync_lab.strategy.spec import AllReduce, Strategy
 from autosync_lab.study.history import Role, StudyTrial
 from autosync_widgets.colours import ALL_REDUCE, MIXED, SERVER, Look, look_of
@@ -17,6 +18,9 @@ from autosync_widgets.wording import seconds_text
 ACCURACY_WINDOW = 40
 """Ranking accuracy is that of this many newest predictions: enough pairs to mean something, few enough to show that a
 simulator learns."""
+
+DIGITS = 7
+"""Of seconds that are drawn: more would only be sent."""
 
 KINDS = {
     "parameter server": Look(SERVER, "circle"),
@@ -41,10 +45,12 @@ class SearchPoint:
         One of `KINDS`.
     look : Look
         A builder's for its baseline, that of its kind for a strategy found; hollow if training results change.
+    lossy : bool
+        True if training results change.
     status : str
         ok, failed or stopped.
     step_time_s, predicted_s, bound_s : float
-        Seconds; NaN where there is none.
+        Seconds, to a tenth of a microsecond; NaN where there is none.
     simulated : bool
         True if a simulator produced the step time.
     best_s : float
@@ -62,6 +68,7 @@ class SearchPoint:
     strategy_id: str
     kind: str
     look: Look
+    lossy: bool
     status: Status
     step_time_s: float
     predicted_s: float
@@ -75,11 +82,6 @@ class SearchPoint:
     def predicted(self) -> bool:
         """True if there is a prediction to compare with a step time."""
         return not math.isnan(self.predicted_s) and not math.isnan(self.step_time_s)
-
-    @property
-    def lossy(self) -> bool:
-        """True if training results change."""
-        return self.look.symbol.endswith("-open")
 
     @property
     def name(self) -> str:
@@ -106,16 +108,17 @@ def extended(points: Sequence[SearchPoint], records: Iterable[StudyTrial]) -> tu
     added = []
     for record in records:
         trial = record.trial
-        seconds = trial.step_time_s if record.ok else math.nan
+        seconds = round(trial.step_time_s, DIGITS) if record.ok else math.nan
         if record.role in ("baseline", "proposal"):
             best_s = float(np.fmin(best_s, seconds))
         accuracy = math.nan
         if not math.isnan(record.predicted_s) and not math.isnan(seconds):
             newest.append((record.predicted_s, seconds))
-            accuracy = _ranked_right(newest)
+            accuracy = ranking_accuracy(*np.asarray(newest).T)
         kind = kind_of(trial.strategy)
+        lossy = trial.strategy is not None and not trial.strategy.lossless
         look = look_of(trial.label, trial.strategy) if record.role != "proposal" else KINDS[kind]
-        if record.role == "proposal" and trial.strategy is not None and not trial.strategy.lossless:
+        if lossy:
             look = look.hollow()
         added.append(
             SearchPoint(
@@ -125,14 +128,15 @@ def extended(points: Sequence[SearchPoint], records: Iterable[StudyTrial]) -> tu
                 trial.strategy_id or "",
                 kind,
                 look,
+                lossy,
                 trial.status,
                 seconds,
-                record.predicted_s,
+                round(record.predicted_s, DIGITS),
                 trial.bound_s,
                 trial.simulated,
                 best_s,
                 accuracy,
-                _caption(record, seconds, kind, look),
+                _caption(record, seconds, f"{kind}{', lossy' if lossy else ''}"),
             )
         )
     return (*points, *added)
@@ -153,7 +157,7 @@ def kind_of(strategy: Strategy | None) -> str:
     return "all-reduce" if reduced == {True} else "parameter server"
 
 
-def _caption(record: StudyTrial, seconds: float, kind: str, look: Look) -> str:
+def _caption(record: StudyTrial, seconds: float, kind: str) -> str:
     trial = record.trial
     found = [escape(trial_name(record.role, trial.label, record.number))]
     if math.isnan(seconds):
@@ -162,15 +166,4 @@ def _caption(record: StudyTrial, seconds: float, kind: str, look: Look) -> str:
         found.append(f"{seconds_text(seconds)} {'simulated' if trial.simulated else 'measured'}")
     if not math.isnan(record.predicted_s):
         found.append(f"{seconds_text(record.predicted_s)} predicted")
-    found.append(f"{kind}{', lossy' if look.symbol.endswith('-open') else ''}")
-    return "<br>".join(found)
-
-
-def _ranked_right(pairs: Sequence[tuple[float, float]]) -> float:
-    """Share of pairs whose order is predicted right; equal predictions count half, equal times not at all."""
-    predicted, measured = np.asarray(pairs).T
-    order = np.sign(measured[:, None] - measured)
-    said = np.sign(predicted[:, None] - predicted)
-    ordered = np.count_nonzero(order)
-    right = np.count_nonzero(order * said > 0) + np.count_nonzero((said == 0) & (order != 0)) / 2
-    return right / ordered if ordered else math.nan
+    return "<br>".join([*found, kind])

@@ -6,6 +6,7 @@ from typing import Literal
 from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.errors import InvalidInput
 from autosync_lab.model.spec import ModelSpec
+from autosync_lab.simulator.calibration import Calibration
 from autosync_lab.space.space import StrategySpace
 
 Backend = Literal["measure", "simulate"]
@@ -33,6 +34,8 @@ class SearchRequest:
     name : str
         The study's name.
     space : StrategySpace, optional
+    calibration : Calibration, optional
+        Of the cluster that is simulated.
     """
 
     model: ModelSpec = field(repr=False)
@@ -44,6 +47,7 @@ class SearchRequest:
     lossy: bool
     name: str
     space: StrategySpace | None = field(default=None, repr=False)
+    calibration: Calibration | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.n_trials <= MOST_TRIALS:

@@ -13,7 +13,7 @@ from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.errors import AutoSyncLabError, ClusterUnavailable, InvalidInput
 from autosync_lab.runtime.runner import Progress
 from autosync_lab.runtime.trial import Trial
-from autosync_lab.simulator import Calibration, VirtualRunner
+from autosync_lab.simulator import VirtualRunner
 from autosync_lab.study.event import StudyEvent
 from autosync_lab.study.measures import Measures
 from autosync_lab.study.study import Study
@@ -34,8 +34,6 @@ class SearchThread:
         Timed steps of each trial, and steps before them.
     open_cluster : callable
         Starts a cluster on which trials are measured.
-    calibration : Calibration or None
-        Of the cluster that is simulated.
     on_study : callable
         Gets the study that is about to run, in the search's thread.
     on_end : callable
@@ -48,12 +46,11 @@ class SearchThread:
         steps: int,
         warmup: int,
         open_cluster: OpenRunner,
-        calibration: Calibration | None,
         on_study: Callable[[Study], None],
         on_end: Callable[[str, str], None],
     ) -> None:
         self._store, self._steps, self._warmup = store, steps, warmup
-        self._open_cluster, self._calibration = open_cluster, calibration
+        self._open_cluster = open_cluster
         self._on_study, self._on_end = on_study, on_end
         self._thread: threading.Thread | None = None
         self._request: SearchRequest | None = None
@@ -181,7 +178,7 @@ class SearchThread:
 
     def _runner(self, request: SearchRequest) -> Measures:
         if request.backend == "simulate":
-            return VirtualRunner(request.cluster, self._calibration)
+            return VirtualRunner(request.cluster, request.calibration)
         return self._open_cluster(request.cluster)
 
     def _happened(self, study: Study, event: StudyEvent) -> None:

@@ -44,8 +44,8 @@ def draw_series(
         "legendgroup": series.name,
         "mode": "markers",
         "showlegend": bool(series.points),
-        "x": [round(x(p), 6) for p in series.points],
-        "y": [round(y(p), 6) for p in series.points],
+        "x": [x(p) for p in series.points],
+        "y": [y(p) for p in series.points],
         "customdata": [p.caption for p in series.points],
         "marker": {
             "color": series.look.colour,

@@ -161,7 +161,7 @@ def _best(data: SearchProgressData) -> Spec:
         "name": "best so far",
         "mode": "lines",
         "x": [number for number, _ in steps],
-        "y": [round(seconds, 6) for _, seconds in steps],
+        "y": [seconds for _, seconds in steps],
         "line": {"shape": "hv", "color": OWN, "width": 3},
         "hovertemplate": "best so far: %{y:.3~s}s<extra></extra>",
     }
@@ -175,7 +175,7 @@ def _baselines(points: Sequence[SearchPoint]) -> Spec:
         "mode": "markers",
         "showlegend": False,
         "x": [p.number for p in points],
-        "y": [round(p.step_time_s, 6) for p in points],
+        "y": [p.step_time_s for p in points],
         "customdata": [p.caption for p in points],
         "marker": {
             "color": [p.look.colour for p in points],
@@ -195,7 +195,7 @@ def _again(points: Sequence[SearchPoint]) -> Spec:
         "mode": "markers",
         "showlegend": bool(points),
         "x": [p.number for p in points],
-        "y": [round(p.step_time_s, 6) for p in points],
+        "y": [p.step_time_s for p in points],
         "customdata": [p.caption for p in points],
         "marker": {"symbol": "line-ew", "size": 8, "line": {"width": 2, "color": LIMIT}},
         "hovertemplate": "again: %{customdata}<extra></extra>",

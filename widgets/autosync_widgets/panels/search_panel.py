@@ -23,6 +23,7 @@ from autosync_widgets.search_thread import OpenRunner, SearchThread
 from autosync_widgets.study_follower import StudyFollower
 from autosync_widgets.study_state import StudyState
 from autosync_widgets.turns import open_in_turns
+from autosync_widgets.wording import plural
 
 BACKENDS: dict[Backend, str] = {"measure": "Measure", "simulate": "Simulate"}
 DEFAULT_TRIALS = 50
@@ -95,11 +96,11 @@ class SearchPanel(Panel):
             steps,
             warmup,
             open_cluster or open_in_turns,
-            calibration,
             self._follow,
             self._ended,
         )
         self._model, self._cluster, self._space = given_model(model), given_cluster(cluster), space
+        self._calibration = calibration
         if backend is not None and backend not in BACKENDS:
             raise InvalidInput("unknown backend", where="backend", received=backend, valid=BACKENDS)
         self._round_trip = RoundTrip()
@@ -201,6 +202,7 @@ class SearchPanel(Panel):
                 bool(self._lossy.value),
                 self._name.value.strip() or self._name.placeholder,
                 self._space,
+                self._calibration,
             )
         )
         self._view.warn("")
@@ -231,9 +233,15 @@ class SearchPanel(Panel):
             self._follower.look()
         return ended
 
-    def target(self, model: ModelSpec, cluster: ClusterSpec, space: StrategySpace | None = None) -> None:
-        """What the next start searches; a search that runs goes on as it is."""
-        self._model, self._cluster, self._space = model, cluster, space
+    def target(
+        self,
+        model: ModelSpec,
+        cluster: ClusterSpec,
+        space: StrategySpace | None = None,
+        calibration: Calibration | None = None,
+    ) -> None:
+        """What the next start searches, and with which constants it simulates; a search that runs goes on as it is."""
+        self._model, self._cluster, self._space, self._calibration = model, cluster, space, calibration
         self._backend.value = _possible(model, cluster)
         self._explain()
 
@@ -276,7 +284,9 @@ class SearchPanel(Panel):
 
     def _explain(self) -> None:
         backend: Backend = self._backend.value
-        self._heading.value = heading(f"Search for {self._model.name} on {self._cluster.name}")
+        self._heading.value = heading(f"Search for {self._model.name} on {self._cluster.name}") + _space_words(
+            self._space
+        )
         self._backend_words.value = escape(_BACKEND_WORDS[backend])
         self._lossy.disabled = self._space is not None
         if self._space is not None:
@@ -289,6 +299,14 @@ class SearchPanel(Panel):
 
 def _possible(model: ModelSpec, cluster: ClusterSpec) -> Backend:
     return "measure" if cluster.launcher in MEASURABLE and model.tracer is not None else "simulate"
+
+
+def _space_words(space: StrategySpace | None) -> str:
+    if space is None:
+        return ""
+    rules = ", ".join(rule.name for rule in space.constraints) or "no constraint"
+    locks = f"; {plural(len(space.locks), 'variable')} locked" if space.locks else ""
+    return escape(f"Only the given space is searched: {rules}{locks}.")
 
 
 def _button(label: str, icon: str, tooltip: str) -> ipywidgets.Button:
