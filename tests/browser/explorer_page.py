@@ -14,6 +14,10 @@ class ExplorerPage:
         self.box.wait_for(timeout=90_000)
         self.box.scroll_into_view_if_needed()
 
+    def open_tab(self, title: str) -> None:
+        """Click a tab."""
+        self.box.get_by_role("tab", name=title, exact=True).click()
+
     def choose_strategies(self, *names: str) -> None:
         """Choose these strategies and no others."""
         self.box.get_by_role("button", name="none").click()

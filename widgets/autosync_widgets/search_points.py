@@ -109,11 +109,12 @@ def extended(points: Sequence[SearchPoint], records: Iterable[StudyTrial]) -> tu
     for record in records:
         trial = record.trial
         seconds = round(trial.step_time_s, DIGITS) if record.ok else math.nan
+        predicted_s = round(record.predicted_s, DIGITS)
         if record.role in ("baseline", "proposal"):
             best_s = float(np.fmin(best_s, seconds))
         accuracy = math.nan
-        if not math.isnan(record.predicted_s) and not math.isnan(seconds):
-            newest.append((record.predicted_s, seconds))
+        if not math.isnan(predicted_s) and not math.isnan(seconds):
+            newest.append((predicted_s, seconds))
             accuracy = ranking_accuracy(*np.asarray(newest).T)
         kind = kind_of(trial.strategy)
         lossy = trial.strategy is not None and not trial.strategy.lossless
@@ -131,7 +132,7 @@ def extended(points: Sequence[SearchPoint], records: Iterable[StudyTrial]) -> tu
                 lossy,
                 trial.status,
                 seconds,
-                round(record.predicted_s, DIGITS),
+                predicted_s,
                 trial.bound_s,
                 trial.simulated,
                 best_s,
