@@ -27,6 +27,9 @@ STATE = state_of(
     study_record(4, status="failed", predicted_s=0.1),
     study_record(5, 0.45, predicted_s=0.2),
 )
+LATER = state_of(
+    *(study_record(i, s, predicted_s=p) for i, (p, s) in enumerate([(1, 1), (2, 3), (3, 2), (4, 4), (5, 5), (6, 6)], 1))
+)
 
 
 def test_only_predicted_trials_that_succeeded_are_compared() -> None:
@@ -38,7 +41,8 @@ def test_only_predicted_trials_that_succeeded_are_compared() -> None:
         (3, 2, 1),
         (5, 1, 2),
     ]
-    assert data.accuracy == ((3, 1.0), (5, 2 / 3))
+    assert data.accuracy == ()
+    assert predictions(LATER).accuracy == ((5, 9 / 10), (6, 14 / 15))
     assert (data.missing, data.simulated) == ("", False)
 
 
@@ -52,7 +56,8 @@ def test_lines_are_separated_and_joined_at_both_orders() -> None:
     orders = next(t for t in spec["data"] if t["uid"] == "order-all-reduce")
     assert (orders["x"], orders["y"]) == ([0, 1, None] * 2, [2, 1, None, 1, 2, None])
     assert "place 1 predicted, 2 came" in orders["customdata"][3]
-    assert any("Ranking accuracy: 67%" in a["text"] for a in spec["layout"]["annotations"])
+    headings = [a["text"] for a in draw_predictions(predictions(LATER))["layout"]["annotations"]]
+    assert headings[1:] == ["Order of the newest 6", "Ranking accuracy: 93%"]
 
 
 def test_why_nothing_is_predicted_is_said() -> None:

@@ -29,6 +29,8 @@ def test_a_point_says_how_gradients_travel() -> None:
     assert (lossy.kind, lossy.look.symbol, lossy.lossy) == ("all-reduce", "diamond-open", True)
     assert "lossy" in lossy.caption
     assert kind_of(None) == "all-reduce"
+    (again,) = extended((), [study_record(4, role="final", strategy=ON_ONE_SERVER)])
+    assert again.look == found.look
 
 
 def test_the_best_so_far_is_of_baselines_and_proposals_that_succeeded() -> None:

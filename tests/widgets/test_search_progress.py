@@ -39,7 +39,7 @@ STATE = state_of(
 
 def test_what_the_figure_shows() -> None:
     data = search_progress(STATE)
-    assert data.title == "tiny on pair"
+    assert data.title == "Progress of the search · tiny on pair"
     numbers = {s.name: [p.number for p in s.points] for s in data.found if s.points}
     assert numbers == {"parameter server": [3], "all-reduce": [5], "all-reduce, lossy": [6]}
     assert [p.number for p in data.baselines] == [1, 2]

@@ -52,6 +52,9 @@ def test_the_fastest_come_first_with_their_speedup() -> None:
     assert "1.20x" in html
     assert html.count(">lossy<") == 1
     assert fastest_html(NEW) == ""
+    many = [PS, *(study_record(i, 0.1 + i / 1000) for i in range(2, 50))]
+    shown = fastest_html(advance(NEW, [], many, "running"))
+    assert (shown.count("<tr>"), shown.count("autosync #"), shown.count(">ps<")) == (7, 5, 1)
 
 
 def test_the_latest_say_what_is_queued_running_and_ended() -> None:

@@ -12,7 +12,7 @@ from autosync_lab.runtime.trial import Status
 from autosync_lab.simulator.ranking import ranking_accuracy
 from autosync_lab.strategy.spec import AllReduce, Strategy
 from autosync_lab.study.history import Role, StudyTrial
-from autosync_widgets.colours import ALL_REDUCE, MIXED, SERVER, Look, look_of
+from autosync_widgets.colours import ALL_REDUCE, MIXED, OWN, SERVER, Look, look_of
 from autosync_widgets.wording import seconds_text
 
 ACCURACY_WINDOW = 40
@@ -118,9 +118,9 @@ def extended(points: Sequence[SearchPoint], records: Iterable[StudyTrial]) -> tu
             accuracy = ranking_accuracy(*np.asarray(newest).T)
         kind = kind_of(trial.strategy)
         lossy = trial.strategy is not None and not trial.strategy.lossless
-        look = look_of(trial.label, trial.strategy) if record.role != "proposal" else KINDS[kind]
-        if lossy:
-            look = look.hollow()
+        look = look_of(trial.label, trial.strategy)
+        if record.role == "proposal" or look.colour == OWN:
+            look = KINDS[kind].hollow() if lossy else KINDS[kind]
         added.append(
             SearchPoint(
                 record.number,

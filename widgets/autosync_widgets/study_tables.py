@@ -12,7 +12,8 @@ from autosync_widgets.search_points import SearchPoint
 from autosync_widgets.study_state import StudyState
 from autosync_widgets.wording import plural, seconds_text
 
-MOST_FASTEST = 8
+MOST_FOUND = 5
+MOST_BASELINES = 3
 MOST_LATEST = 8
 MOST_QUEUED = 3
 MOST_FAILURES = 10
@@ -72,10 +73,12 @@ def _best_baseline(ranked: Iterable[SearchPoint], lossy: bool) -> SearchPoint | 
 
 
 def fastest_html(state: StudyState) -> str:
-    """The fastest strategies so far."""
+    """The fastest strategies found so far, and the fastest baselines."""
     ranked = _ranked(state.points)
+    found = [p for p in ranked if p.role == "proposal"][:MOST_FOUND]
+    baselines = [p for p in ranked if p.role == "baseline"][:MOST_BASELINES]
     rows = []
-    for point in ranked[:MOST_FASTEST]:
+    for point in _ranked([*found, *baselines]):
         base = _best_baseline(ranked, point.lossy)
         speedup = "—" if base is None else f"{base.step_time_s / point.step_time_s:.2f}x"
         over = f"{point.step_time_s / point.bound_s:.2f}x" if 0 < point.bound_s < math.inf else "—"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Spec = dict[str, Any]
 
 HEIGHT_PX = 430
+FEWEST_RANKED = 5
+"""Fewer trials have too few pairs for their share of right ones to mean anything."""
 TOP_PX = 76
 BOTTOM_PX = 96
 
@@ -49,7 +51,7 @@ class PredictionData:
     lines : tuple of RankLine
         Of the newest `ACCURACY_WINDOW` predicted trials, in the order in which they were measured.
     accuracy : tuple of (number, share)
-        Ranking accuracy after each predicted trial.
+        Ranking accuracy after each predicted trial, from the `FEWEST_RANKED`th on.
     missing : str
         Why there is nothing to show; empty if there is.
     """
@@ -66,11 +68,11 @@ def predictions(state: "StudyState") -> PredictionData:
     """The figure of a study."""
     predicted = [p for p in state.points if p.predicted]
     return PredictionData(
-        f"{state.title}{' · simulated, nothing was measured' if state.simulated else ''}",
+        f"Predictions · {state.title}{' · simulated, nothing was measured' if state.simulated else ''}",
         state.simulated,
         found_series(predicted),
         rank_lines(predicted[-ACCURACY_WINDOW:]),
-        tuple((p.number, p.accuracy) for p in predicted if not math.isnan(p.accuracy)),
+        tuple((p.number, p.accuracy) for p in predicted[FEWEST_RANKED - 1 :] if not math.isnan(p.accuracy)),
         "" if predicted else _missing(state),
     )
 

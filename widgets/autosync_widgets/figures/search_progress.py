@@ -94,7 +94,7 @@ def search_progress(state: "StudyState") -> SearchProgressData:
             bounds.setdefault((name, point.bound_s), Level(name, point.bound_s, None))
     levels = [*(Level(p.label, p.step_time_s, p.look) for p in baselines.values()), *bounds.values()]
     return SearchProgressData(
-        f"{state.title}{' · simulated, nothing was measured' if state.simulated else ''}",
+        f"Progress of the search · {state.title}{' · simulated, nothing was measured' if state.simulated else ''}",
         found_series(found),
         tuple(baselines.values()),
         tuple(again),
