@@ -79,7 +79,7 @@ class ExplorerView:
             ]
         )
         hand_made.add_class("autosync-panel")
-        self.tabs = LazyTabs("Hand-made strategies", hand_made)
+        self.tabs = LazyTabs("Hand-made", hand_made)
         self.root = ipywidgets.VBox(
             [
                 ipywidgets.HTML(f"<style>{_STYLE.read_text()}</style>", layout={"display": "none"}),
