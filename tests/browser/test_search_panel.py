@@ -96,6 +96,17 @@ def test_a_search_is_started_stopped_goes_on_and_is_watched(lab: LabPage, lab_se
     lab.until(lambda: points(panel) == 30, "not every trial is drawn")
     assert "simulated" in panel.locator(".autosync-found").inner_text()
     pictures(lab, panel, "search")
+    with lab.page.expect_download() as csv:
+        panel.get_by_role("button", name="Trials as CSV").click()
+    assert len(csv.value.path().read_text().splitlines()) > 30
+    with lab.page.expect_download() as parquet:
+        panel.get_by_role("button", name="Trials as Parquet").click()
+    assert parquet.value.path().read_bytes().startswith(b"PAR1")
+    figure = panel.locator(".autosync-live-figure").first
+    figure.hover()
+    with lab.page.expect_download() as png:
+        figure.locator("[data-title='Download plot as a PNG']").click()
+    assert png.value.path().read_bytes().startswith(b"\x89PNG")
     drawn = points(panel)
     lab.reload()
     lab.until(lambda: points(panel_of(lab)) == drawn, "the trials did not come back after a reload")

@@ -62,7 +62,7 @@ class SearchRequest:
     def goes_on(self, other: "SearchRequest") -> bool:
         """True if this one goes on with the study of another one."""
         mine, its = (
-            (r.model.hash, r.cluster.hash, r.backend, r.algorithm, r.simulator, r.lossy, r.name, r.space)
+            (r.model.hash, r.cluster.hash, r.backend, r.algorithm, r.simulator, r.lossy, r.name, r.space, r.calibration)
             for r in (self, other)
         )
         return mine == its

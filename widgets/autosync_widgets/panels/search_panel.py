@@ -109,8 +109,9 @@ class SearchPanel(Panel):
         self._backend = ipywidgets.ToggleButtons(
             options=[(label, name) for name, label in BACKENDS.items()],
             value=backend or _possible(self._model, self._cluster),
+            description="Backend",
             tooltips=[_BACKEND_WORDS[name] for name in BACKENDS],
-            style={"button_width": "96px"},
+            style={"button_width": "96px", "description_width": "initial"},
         )
         self._backend_words = text("autosync-why")
         self._algorithm = dropdown("Algorithm", tuple(ALGORITHMS), DEFAULT_ALGORITHM, _ALGORITHM_WORDS)
