@@ -29,7 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trials", type=whole(0), default=DEFAULT_TRIALS, help="proposals to measure (%(default)s)")
     parser.add_argument("--batch", type=whole(1), default=DEFAULT_BATCH, help="proposals per round (%(default)s)")
     parser.add_argument("--algorithm", default="autosync", help="autosync, genetic or random (%(default)s)")
-    parser.add_argument("--simulator", default="cost-model", help="cost-model or none (%(default)s)")
+    parser.add_argument(
+        "--simulator",
+        default="cost-model",
+        help="cost-model, linear, gp, boosted, rnn, gat, ensemble, none, or a saved one's file (%(default)s)",
+    )
     parser.add_argument("--steps", type=whole(1), default=DEFAULT_STEPS, help="timed steps per trial (%(default)s)")
     parser.add_argument(
         "--warmup", type=whole(0), default=DEFAULT_WARMUP, help="steps before them that are not timed (%(default)s)"
@@ -49,23 +53,16 @@ def run(arguments: argparse.Namespace) -> int:
     from autosync_lab.errors import InvalidInput
     from autosync_lab.model import load_model
     from autosync_lab.search import ALGORITHMS
-    from autosync_lab.simulator import SIMULATORS, make_simulator
+    from autosync_lab.simulator import make_simulator
     from autosync_lab.study import Study
 
     if arguments.algorithm not in ALGORITHMS:
         raise InvalidInput("unknown search algorithm", received=arguments.algorithm, valid=ALGORITHMS)
-    if arguments.simulator not in SIMULATORS:
-        raise InvalidInput("unknown simulator", received=arguments.simulator, valid=SIMULATORS)
     model, cluster = load_model(arguments.model), load_cluster(arguments.cluster)
     if cluster.launcher != "virtual" and model.tracer is None:
         model.traced  # noqa: B018  # raises, with the reason
     space = chosen_space(arguments, model, cluster)
-    calibration = read_calibration(arguments)
-    simulator = (
-        arguments.simulator
-        if calibration is None
-        else make_simulator(arguments.simulator, model, cluster, calibration) or arguments.simulator
-    )
+    simulator = make_simulator(arguments.simulator, model, cluster, read_calibration(arguments)) or "none"
     study = Study(
         model,
         cluster,

@@ -212,8 +212,8 @@ class Study:
             A name that `autosync_lab.search.make_algorithm` knows, or what makes an algorithm of a space, a seed and a
             simulator. None is the study's own one; that of a new study is "autosync".
         simulator : str or Simulator, optional
-            A name that `autosync_lab.simulator.make_simulator` knows ("none" for none), or one that is not fitted yet.
-            None is the study's own one; that of a new study is "cost-model".
+            A name that `autosync_lab.simulator.make_simulator` knows ("none" for none), the file of a saved one, or one
+            that is not fitted yet. None is the study's own one; that of a new study is "cost-model".
         baselines : sequence of str, optional
             Builders. None is the study's own ones; those of a new study are all of the space's semantics. Builders
             that have no strategy here are left out, which an event says.

@@ -18,7 +18,7 @@ PARAMETERS: dict[str, Any] = {
     "learning_rate": 0.05,
     "min_data_in_leaf": 4,
     "min_sum_hessian_in_leaf": 0.0,
-    "lambda_l2": 100.0,
+    "lambda_l2": 10.0,
     "feature_fraction": 0.5,
     "bagging_fraction": 0.8,
     "bagging_freq": 1,
@@ -58,6 +58,11 @@ class Boosted(Ranker):
         known = np.concatenate([lesson.encoded.base for lesson in lessons])
         if start is not None:
             known = known + _grown(start, x)
+        before = [] if start is None else start["trees"].tolist()
+        features = np.asarray([x.shape[1]])
+        if len(x) < 2 * PARAMETERS["min_data_in_leaf"]:
+            # Too few to split.
+            return {"trees": np.asarray(before, np.str_), "features": features}
         ends = np.cumsum([len(lesson) for lesson in lessons])[:-1]
 
         def objective(grown: npt.NDArray[np.float64], _: Any) -> tuple[Any, Any]:
@@ -68,14 +73,13 @@ class Boosted(Ranker):
         trees = lightgbm.train(
             PARAMETERS | {"objective": objective, "seed": self._seed}, lightgbm.Dataset(x), num_boost_round=TREES
         )
-        before = [] if start is None else start["trees"].tolist()
-        return {"trees": np.asarray([*before, trees.model_to_string()]), "features": np.asarray([x.shape[1]])}
+        return {"trees": np.asarray([*before, trees.model_to_string()]), "features": features}
 
     def correction(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
         return _grown(state, inputs(encoded))
 
     def check(self, state: State, encoded: Encoded) -> None:
-        check_shapes(state, {"trees": (None,), "features": (1,)}, texts=("trees",))
+        check_shapes(state, {"trees": (len(state.get("trees", ())),), "features": (1,)}, texts=("trees",))
         count = inputs(encoded).shape[1]
         if state["features"].tolist() != [count]:
             raise InvalidInput(f"these trees do not read {count} features", received=state["features"].tolist())
@@ -89,7 +93,7 @@ def _grown(state: State, x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Sum of all trees, [n]."""
     lightgbm = _lightgbm()
     parts = [lightgbm.Booster(model_str=t).predict(x, raw_score=True, num_threads=1) for t in state["trees"].tolist()]
-    return np.asarray(np.sum(parts, axis=0), np.float64)
+    return np.asarray(np.sum([np.zeros(len(x)), *parts], axis=0), np.float64)
 
 
 def _lightgbm() -> Any:

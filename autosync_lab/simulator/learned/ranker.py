@@ -71,20 +71,13 @@ def standardized(state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
     return np.clip((inputs(encoded) - state["mean"]) / state["scale"], -FARTHEST, FARTHEST)
 
 
-def check_shapes(state: State, shapes: Mapping[str, tuple[int | None, ...]], texts: Collection[str] = ()) -> None:
-    """Raise InvalidInput unless the state has exactly these arrays, of finite numbers or, in `texts`, of texts.
-
-    None stands for any length of one or more.
-    """
+def check_shapes(state: State, shapes: Mapping[str, tuple[int, ...]], texts: Collection[str] = ()) -> None:
+    """Raise InvalidInput unless the state has exactly these arrays, of finite numbers or, in `texts`, of texts."""
     if set(state) != set(shapes):
         raise InvalidInput("its arrays are not those of this ranker", received=", ".join(sorted(state)))
     for name, shape in shapes.items():
         found = state[name]
-        fits = len(found.shape) == len(shape) and all(
-            length == wanted or (wanted is None and length > 0)
-            for length, wanted in zip(found.shape, shape, strict=True)
-        )
-        if not fits:
+        if found.shape != shape:
             raise InvalidInput("an array is not of its shape", where=name, received=str(found.shape))
         if found.dtype.kind not in ("U" if name in texts else "fi"):
             raise InvalidInput("an array is not of its type", where=name, received=str(found.dtype))

@@ -1,7 +1,7 @@
 """`LearnedSimulator`: a ranker where the cost model was; `Knowledge`: what one has learned, for use elsewhere."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -106,6 +106,10 @@ class LearnedSimulator(Simulator):
     """
 
     def __init__(self, cost_model: CostModel, recipe: Recipe, knowledge: Knowledge | None = None) -> None:
+        if knowledge is not None and replace(knowledge.recipe, seed=recipe.seed) != recipe:
+            raise InvalidInput(
+                "this was learned by another recipe", received=str(knowledge.recipe), valid=[str(recipe)]
+            )
         self.name = recipe.ranker
         self.recipe = recipe
         self._cost_model = cost_model
