@@ -90,7 +90,8 @@ def raw_features(batch: StrategyBatch, loads: Loads) -> npt.NDArray[np.float32]:
         position[variable],
         model.ready[variable],
     ]
-    features = np.empty((len(share), len(columns)), np.float32)
+    # Feature by feature in memory: they are written, and summed over shards, one by one.
+    features = np.empty((len(columns), len(share)), np.float32)
     for at, column in enumerate(columns):
-        features[:, at] = column
-    return features
+        features[at] = column
+    return features.T
