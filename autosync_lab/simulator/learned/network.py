@@ -39,7 +39,7 @@ SHARD_STEPS = 15_000_000
 MOST_COMPARED = 256
 """Strategies of a lesson that are compared at once; of more, as many are drawn for each step."""
 
-CHUNK_SHARDS = 200_000
+CHUNK_SHARDS = 500_000
 """Shards that are evaluated at once: it bounds the memory."""
 
 
