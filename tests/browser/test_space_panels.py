@@ -199,6 +199,7 @@ def test_panels_come_back_as_they_were_after_a_reload(lab: LabPage, notebook: st
     output.get_by_role("checkbox", name="lossy compressors").check()
     levels = output.locator(".autosync-live-figure").first
     lab.until(lambda: "your locks" in levels.inner_text(), "the funnel did not follow the lock")
+    lab.until(lambda: "Counting" not in output.inner_text(), "the space is still counted")
     before = levels.inner_text()
     lab.reload()
     drawn(lab, output, 1)
