@@ -6,7 +6,7 @@ from pathlib import Path
 from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.cluster.yaml_file import parse_cluster, read_cluster
 from autosync_lab.errors import InvalidCluster
-from autosync_lab.text_file import is_file_name
+from autosync_lab.user_file import is_file_name
 
 
 def cluster_names() -> tuple[str, ...]:

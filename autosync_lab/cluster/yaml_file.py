@@ -18,7 +18,7 @@ import yaml
 
 from autosync_lab.cluster.spec import LAUNCHERS, ClusterSpec, Node
 from autosync_lab.errors import InvalidCluster
-from autosync_lab.text_file import read_text_file
+from autosync_lab.user_file import read_text_file
 
 MAX_FILE_BYTES = 1 << 20
 DEFAULT_GBPS = 1.0

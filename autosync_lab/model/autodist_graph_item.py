@@ -16,6 +16,7 @@ from autosync_lab.errors import InvalidModel
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.model.variable import DTYPE_BYTES, Variable
 from autosync_lab.protobuf_messages import Field, message_classes, parse_message
+from autosync_lab.user_file import read_file
 
 MAX_FILE_BYTES = 2**31 - 1
 """A protobuf message has no more."""
@@ -145,15 +146,7 @@ def read_graph_item(path: Path) -> AutoDistGraphItem:
     InvalidModel
         If it cannot be read, or as `parse_graph_item` does.
     """
-    where = str(path)
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise InvalidModel(f"the file cannot be read: {error.strerror}", where=where) from None
-    if len(data) > MAX_FILE_BYTES:
-        raise InvalidModel(f"a graph item has at most {MAX_FILE_BYTES} bytes", where=where)
-    return parse_graph_item(data, where=where)
+    return parse_graph_item(read_file(path, MAX_FILE_BYTES, "a graph item", InvalidModel), where=str(path))
 
 
 def parse_graph_item(data: bytes, *, where: str | None = None) -> AutoDistGraphItem:

@@ -16,7 +16,7 @@ from autosync_lab.simulator.learned import load_knowledge as load_knowledge
 from autosync_lab.simulator.learned import save_knowledge as save_knowledge
 from autosync_lab.simulator.timeline import Timeline as Timeline
 from autosync_lab.simulator.virtual_runner import VirtualRunner as VirtualRunner
-from autosync_lab.text_file import is_file_name
+from autosync_lab.user_file import is_file_name
 
 SIMULATORS = ("cost-model", *RANKERS, "none")
 """Names of simulators; in place of one, the file of a saved one may be named."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.errors import InvalidInput
-from autosync_lab.text_file import read_text_file
+from autosync_lab.user_file import read_text_file
 
 FORMAT_VERSION = 1
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from autosync_lab.errors import InvalidStrategy
 from autosync_lab.strategy.autodist.read import read_autodist_strategy
 from autosync_lab.strategy.spec import Strategy
-from autosync_lab.text_file import read_text_file
+from autosync_lab.user_file import read_text_file
 
 MAX_FILE_BYTES = 64 << 20
 

@@ -30,7 +30,7 @@ from autosync_lab.strategy.autodist.read import read_autodist_strategy
 from autosync_lab.strategy.spec import AllReduce, Strategy, Synchronizer
 from autosync_lab.strategy.validate import validate_strategy
 from autosync_lab.study.autodist_layout import LeftOut, Sample
-from autosync_lab.text_file import read_text_file
+from autosync_lab.user_file import read_text_file
 
 LAUNCHER = "autodist"
 ORIGIN = "AutoDist data set"

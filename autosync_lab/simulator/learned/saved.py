@@ -24,6 +24,7 @@ from autosync_lab.simulator.learned.recipe import Recipe
 from autosync_lab.simulator.learned.simulator import Knowledge, Origin
 from autosync_lab.space.batch import StrategyBatch
 from autosync_lab.strategy.spec import AllReduce, Strategy, VariableStrategy
+from autosync_lab.user_file import read_file
 
 SUFFIX = ".npz"
 
@@ -116,12 +117,7 @@ def load_knowledge(path: str | Path) -> Knowledge:
 
 def _arrays(path: Path, where: str) -> dict[str, Any]:
     """All arrays of the file."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"a simulator that cannot be read: {error.strerror}", where=where) from None
-    except ValueError as error:
-        raise InvalidInput(f"this is no path: {error}", where=where) from None
+    data = read_file(path, MOST_BYTES, "a simulator", InvalidInput)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:

@@ -24,6 +24,7 @@ from autosync_lab.strategy.spec import (
     Synchronizer,
     VariableStrategy,
 )
+from autosync_lab.user_file import read_file
 
 MAX_FILE_BYTES = 64 << 20
 
@@ -66,15 +67,7 @@ def read_autodist_strategy(path: Path) -> AutoDistStrategy:
     InvalidStrategy
         If it cannot be read, or as `parse_autodist_strategy` does.
     """
-    where = str(path)
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise InvalidStrategy(f"the file cannot be read: {error.strerror}", where=where) from None
-    if len(data) > MAX_FILE_BYTES:
-        raise InvalidStrategy(f"a strategy file has at most {MAX_FILE_BYTES} bytes", where=where)
-    return parse_autodist_strategy(data, where=where)
+    return parse_autodist_strategy(read_file(path, MAX_FILE_BYTES, "a strategy file", InvalidStrategy), where=str(path))
 
 
 def parse_autodist_strategy(data: bytes, *, where: str | None = None) -> AutoDistStrategy:

@@ -18,7 +18,7 @@ from autosync_lab.strategy.builders.uneven_partitioned_ps import UnevenPartition
 from autosync_lab.strategy.spec import Strategy
 from autosync_lab.strategy.strategy_file import read_strategy
 from autosync_lab.strategy.validate import validate_strategy
-from autosync_lab.text_file import is_file_name
+from autosync_lab.user_file import is_file_name
 
 BUILDERS: dict[str, StrategyBuilder] = {
     builder.name: builder

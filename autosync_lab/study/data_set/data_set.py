@@ -15,7 +15,7 @@ from autosync_lab.runtime.trial import Trial
 from autosync_lab.simulator.calibration import Calibration
 from autosync_lab.simulator.cost_model import CostModel
 from autosync_lab.study.parquet import export_trials, import_trials
-from autosync_lab.text_file import read_text_file
+from autosync_lab.user_file import read_text_file
 
 FORMAT = "autosync-lab/data-set"
 FORMAT_VERSION = 1

@@ -1,12 +1,12 @@
-"""Reading a text file that a user names."""
+"""Reading a file that a user names."""
 
 from pathlib import Path
 
 from autosync_lab.errors import InvalidInput
 
 
-def read_text_file(path: Path, most_bytes: int, what: str, error_class: type[InvalidInput]) -> str:
-    """The text of a file.
+def read_file(path: Path, most_bytes: int, what: str, error_class: type[InvalidInput]) -> bytes:
+    """The bytes of a file.
 
     Parameters
     ----------
@@ -21,12 +21,12 @@ def read_text_file(path: Path, most_bytes: int, what: str, error_class: type[Inv
     Raises
     ------
     InvalidInput
-        Of `error_class`, if it cannot be read, is too long, or is no text in UTF-8.
+        Of `error_class`, if it cannot be read, or is too long.
     """
     where = str(path)
     try:
         if path.is_dir():
-            raise error_class(f"{what} is a file, and this is a folder", where=where)
+            raise error_class(f"{what} that cannot be read: this is a folder", where=where)
         with path.open("rb") as file:
             data = file.read(most_bytes + 1)
     except OSError as error:
@@ -38,10 +38,21 @@ def read_text_file(path: Path, most_bytes: int, what: str, error_class: type[Inv
         raise error_class(f"this is no path: {error}", where=where) from None
     if len(data) > most_bytes:
         raise error_class(f"{what} has at most {most_bytes} bytes", where=where)
+    return data
+
+
+def read_text_file(path: Path, most_bytes: int, what: str, error_class: type[InvalidInput]) -> str:
+    """The text of a file; arguments and errors as of `read_file`.
+
+    Raises
+    ------
+    InvalidInput
+        Also if it is no text in UTF-8.
+    """
     try:
-        return data.decode("utf-8")
+        return read_file(path, most_bytes, what, error_class).decode("utf-8")
     except UnicodeDecodeError:
-        raise error_class(f"{what} is text in UTF-8, and this is not", where=where) from None
+        raise error_class(f"{what} is text in UTF-8, and this is not", where=str(path)) from None
 
 
 def is_file_name(name: str, suffixes: tuple[str, ...]) -> bool:
