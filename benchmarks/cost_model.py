@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 
+from autosync_lab.simulator.ranking import ranking_accuracy
 from autosync_lab.space import StrategyBatch
 from autosync_lab.study.data_set import DataSet, shipped_data_set
 from autosync_lab.study.data_set.plan import RANDOM, RANDOM_PRUNED
@@ -32,12 +33,6 @@ def compare(data_set):
             error = np.median(np.abs(predicted / measured - 1))
             row += f"   {error:12.1%} {ranking_accuracy(predicted, measured):10.3f}"
         print(row, flush=True)
-
-
-def ranking_accuracy(predicted, measured):
-    """Share of pairs of trials whose order is predicted right."""
-    i, j = np.triu_indices(len(measured), 1)
-    return float(np.mean(np.sign(predicted[i] - predicted[j]) == np.sign(measured[i] - measured[j])))
 
 
 if __name__ == "__main__":

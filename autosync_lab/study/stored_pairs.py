@@ -130,7 +130,7 @@ def _joined(
     for model, cluster, simulated in sorted(found, key=lambda key: key[2]):
         group = found[model, cluster, simulated]
         spec = cluster_of[cluster]
-        pair = _pair(CostModel(model_of[model], spec, constants.get(spec.name)), group, simulated)
+        pair = once_each(CostModel(model_of[model], spec, constants.get(spec.name)), group, simulated)
         if pair.key in pairs:
             continue
         pairs[pair.key] = pair
@@ -140,7 +140,8 @@ def _joined(
     return StoredPairs(tuple(pairs.values()), baselines, repeat_noise(repeats), tuple(unknown))
 
 
-def _pair(cost_model: CostModel, trials: Iterable[Trial], simulated: bool) -> PairTrials:
+def once_each(cost_model: CostModel, trials: Iterable[Trial], simulated: bool) -> PairTrials:
+    """The strategies of a pair's trials, each once, with the median of its times."""
     times: dict[Strategy, list[float]] = {}
     for trial in trials:
         assert trial.strategy is not None

@@ -10,7 +10,7 @@ from autosync_lab.model.catalog import load_model
 from autosync_lab.search import AutoSync, Genetic, RandomSearch
 from autosync_lab.search.base import SearchAlgorithm
 from autosync_lab.simulator.corrected import CorrectedCostModel
-from autosync_lab.study.ablations.comparison import Comparison
+from autosync_lab.study.ablations.comparison import Comparison, Expected
 from autosync_lab.study.ablations.virtual_search import VirtualCluster, speedups
 
 METRIC = "speedup over the best of parameter servers and Horovod"
@@ -33,6 +33,7 @@ def add_simulator(seeds: Sequence[int], trials: int, tell: Tell) -> list[Compari
             lambda at: AutoSync(at.space(), at.seed, None),
             lambda at: AutoSync(at.space(), at.seed, CorrectedCostModel(at.belief)),
             "up to 1.4x without, 1.2x to 1.6x with its simulator (NCF-dense, VGG16, BERT-large)",
+            "better",
             tell,
         )
         for pair in PAIRS_OF_SIMULATOR
@@ -53,6 +54,7 @@ def breed_proposals(seeds: Sequence[int], trials: int, tell: Tell) -> list[Compa
                 lambda at: AutoSync(at.space(), at.seed, CorrectedCostModel(at.belief), generations=0),
                 lambda at: AutoSync(at.space(), at.seed, CorrectedCostModel(at.belief)),
                 "VGG16, A: best step 0.60 s with random, 0.64 s with genetic proposals",
+                "worse",
                 tell,
             )
         )
@@ -66,6 +68,7 @@ def breed_proposals(seeds: Sequence[int], trials: int, tell: Tell) -> list[Compa
                 lambda at: RandomSearch(at.space(), at.seed),
                 lambda at: Genetic(at.space(), at.seed),
                 "VGG16, A: best step 0.60 s with random, 0.64 s with genetic proposals",
+                "worse",
                 tell,
             )
         )
@@ -81,6 +84,7 @@ def _compared(
     without: Callable[[VirtualCluster], SearchAlgorithm],
     with_it: Callable[[VirtualCluster], SearchAlgorithm],
     paper: str,
+    expected: Expected,
     tell: Tell,
 ) -> Comparison:
     model, cluster = load_model(pair[0]), load_cluster(pair[1])
@@ -97,5 +101,5 @@ def _compared(
         speedups(places, with_it, trials),
         True,
         paper,
-        "better" if ablation == "simulator" else "worse",
+        expected,
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.runtime.trial import Trial
+from autosync_lab.simulator.calibrate import RANDOM as RANDOM
+from autosync_lab.simulator.calibrate import RANDOM_PRUNED as RANDOM_PRUNED
 from autosync_lab.space import DEFAULT_CONSTRAINTS, StrategySpace
 from autosync_lab.strategy.builders import builder_names
 from autosync_lab.strategy.spec import Strategy
@@ -14,9 +16,6 @@ from autosync_lab.study.searching import build_baselines
 
 MODELS = ("vgg-mini", "resnet-mini", "ncf-small", "bert-tiny")
 CLUSTERS = ("emulated-4", "emulated-hetero-4", "emulated-servers")
-
-RANDOM, RANDOM_PRUNED = "random", "random-pruned"
-"""Labels of strategies by chance: of the whole space, and of what the default constraints leave."""
 
 REPEATED = "repeated"
 """Label of a strategy that is measured again, to see how much step times spread."""
