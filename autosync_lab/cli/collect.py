@@ -8,6 +8,7 @@ from typing import Self
 from autosync_lab.cli.arguments import whole
 from autosync_lab.cli.interrupts import one_interrupt
 from autosync_lab.cli.output import message_console, print_json, print_table, say, seconds
+from autosync_lab.cli.progress import passing_bar
 
 SUMMARY = "Measure a data set of random and searched strategies; stop it whenever you like, the same line goes on."
 
@@ -65,19 +66,10 @@ class _Progress:
     """A bar with the time left on a terminal, a line per trial anywhere."""
 
     def __init__(self) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        console = message_console()
-        self._bar = Progress(
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            "left",
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
-            speed_estimate_period=3600.0,
+        self._bar = passing_bar(
+            BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(), "left", TimeRemainingColumn()
         )
         self._total = self._number = 0
 

@@ -6,10 +6,33 @@ from typing import TYPE_CHECKING, Self
 from autosync_lab.cli.output import message_console, seconds
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import ProgressColumn
+
     from autosync_lab.runtime import Progress, Trial
 
 _WHOLE_RUN_S = 3600.0
 """The time left is estimated from the speed over all of the run: strategies differ, so the last seconds mislead."""
+
+
+def passing_bar(*columns: "ProgressColumn | str") -> "Bar":
+    """A bar on stderr that is there while it runs, on a terminal only.
+
+    Parameters
+    ----------
+    columns : ProgressColumn or str
+        Of `rich.progress`, from left to right.
+    """
+    from rich.progress import Progress
+
+    console = message_console()
+    return Progress(
+        *columns,
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+        speed_estimate_period=_WHOLE_RUN_S,
+    )
 
 
 class TrialProgress:
@@ -24,21 +47,13 @@ class TrialProgress:
     """
 
     def __init__(self, trials: int, steps: int) -> None:
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        console = message_console()
         self._trials = trials
         self._steps = steps
         self._number = 0
         self._label = ""
-        self._bar = Progress(
+        self._bar = passing_bar(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
@@ -46,10 +61,6 @@ class TrialProgress:
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
-            speed_estimate_period=_WHOLE_RUN_S,
         )
         self._task = self._bar.add_task("", total=trials * steps)
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from autosync_lab.cli.arguments import new_file, whole
 from autosync_lab.cli.interrupts import one_interrupt
-from autosync_lab.cli.output import message_console, plural, print_json, print_table, say
+from autosync_lab.cli.output import plural, print_json, print_table, say
+from autosync_lab.cli.progress import passing_bar
 
 if TYPE_CHECKING:
     from autosync_lab.simulator.ranking import Judge, RankingScore
@@ -145,19 +146,15 @@ class _Bar:
     """A bar of the splits of one simulator, on a terminal; a line when it is done, anywhere."""
 
     def __init__(self, name: str) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-        console = message_console()
         self._name = name
-        self._bar = Progress(
+        self._bar = passing_bar(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TextColumn("splits, left"),
             TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
         )
         self._task = self._bar.add_task(name, total=None)
 
