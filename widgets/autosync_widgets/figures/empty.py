@@ -5,13 +5,13 @@ from typing import Any
 EMPTY_HEIGHT_PX = 160
 
 
-def empty_figure(sentence: str) -> dict[str, Any]:
+def empty_figure(sentence: str, height_px: int = EMPTY_HEIGHT_PX) -> dict[str, Any]:
     """A plotly figure of one sentence, as plain data."""
     hidden = {"visible": False, "fixedrange": True}
     return {
         "data": [],
         "layout": {
-            "height": EMPTY_HEIGHT_PX,
+            "height": height_px,
             "margin": {"l": 8, "r": 24, "t": 24, "b": 24},
             "xaxis": hidden,
             "yaxis": hidden,

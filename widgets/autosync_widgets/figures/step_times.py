@@ -10,6 +10,7 @@ import numpy as np
 from autosync_lab.runtime.trial import Trial
 from autosync_widgets.colours import LIMIT, Look, look_of
 from autosync_widgets.explorer_state import TrialState
+from autosync_widgets.figures.empty import empty_figure
 from autosync_widgets.wording import seconds_text
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _together(observations: Iterable[_Observation]) -> StepTimes:
 def draw_step_times(data: StepTimes) -> Spec:
     """The plotly figure of `data` as plain data; colours of text and background are left to the page's theme."""
     if not data.rows:
-        return _empty()
+        return empty_figure("Step times will appear here, one point per timed step.", EMPTY_HEIGHT_PX)
     kind = "scattergl" if sum(len(row.times_s) for row in data.rows) > SVG_POINTS else "scatter"
     traces = [_points(kind, index, row) for index, row in enumerate(data.rows)]
     traces.append(_medians(data.rows))
@@ -332,28 +333,3 @@ def _notes(rows: Sequence[StrategyRow]) -> list[Spec]:
         for index, row in enumerate(rows)
         if row.note
     ]
-
-
-def _empty() -> Spec:
-    hidden = {"visible": False, "fixedrange": True}
-    return {
-        "data": [],
-        "layout": {
-            "height": EMPTY_HEIGHT_PX,
-            "margin": {"l": 8, "r": 24, "t": 24, "b": 24},
-            "xaxis": hidden,
-            "yaxis": hidden,
-            "modebar": {"remove": ["sendChartToCloud", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "toImage"]},
-            "annotations": [
-                {
-                    "text": "Step times will appear here, one point per timed step.",
-                    "xref": "paper",
-                    "yref": "paper",
-                    "x": 0.5,
-                    "y": 0.5,
-                    "showarrow": False,
-                    "font": {"size": 14},
-                }
-            ],
-        },
-    }
