@@ -36,3 +36,18 @@ def test_json(run_json: Callable[..., tuple[int, Any]], monkeypatch: pytest.Monk
     code, document = run_json("doctor")
     assert code == 1
     assert document == {"ok": False, "checks": [FINE.to_json(), GONE.to_json()]}
+
+
+def test_a_cluster_is_looked_at_too(run_json: Callable[..., tuple[int, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "run_checks", lambda: [FINE])
+    monkeypatch.setattr(doctor, "run_cluster_checks", lambda cluster: [Check(cluster.name, "missing", "no", "do")])
+    code, document = run_json("doctor", "emulated-4")
+    assert code == 1
+    assert [check["name"] for check in document["checks"]] == ["TensorFlow", "emulated-4"]
+
+
+def test_an_unknown_cluster_is_refused_before_anything_is_checked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "run_checks", lambda: pytest.fail("it checked"))
+    code, _, err = run("doctor", "emulated-5")
+    assert code == 2
+    assert "emulated-4" in err

@@ -1,6 +1,7 @@
 """The doctor finds what is there, and says how to mend what is not."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from autosync_lab import doctor
+from autosync_lab.cluster.spec import ClusterSpec, Node
 from autosync_lab.doctor import checks
 from autosync_lab.runtime import namespaces
 
@@ -53,6 +55,24 @@ def test_a_host_name_that_does_not_resolve(monkeypatch: pytest.MonkeyPatch) -> N
     (check,) = checks.check_gloo_address()
     assert check.status == "warning"
     assert "/etc/hosts" in check.remedy
+
+
+@pytest.mark.parametrize(
+    ("launcher", "status", "said"),
+    [("local", "ok", "on this machine"), ("virtual", "ok", "simulated"), ("slurm", "missing", "by slurm yet")],
+)
+def test_a_cluster_without_machines_to_reach(launcher: str, status: str, said: str) -> None:
+    (check,) = doctor.run_cluster_checks(ClusterSpec("mine", (Node("a"),), launcher))
+    assert check.status == status
+    assert said in check.detail
+    assert bool(check.remedy) == (status != "ok")
+
+
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="there is no ssh")
+def test_a_cluster_whose_node_has_no_address() -> None:
+    (check,) = doctor.run_cluster_checks(ClusterSpec("mine", (Node("no-such-host.invalid"),), "ssh"))
+    assert (check.name, check.status) == ("mine", "missing")
+    assert "no-such-host.invalid" in check.detail
 
 
 def test_an_unprivileged_user_gets_a_user_namespace(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,33 @@
 """The seam `Launcher`, and what it returns."""
 
+import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from autosync_lab.runtime.channel import Channel
+from autosync_lab.runtime.log_tail import log_tail
+
+WORKER_ENVIRONMENT = {
+    "TF_CPP_MIN_LOG_LEVEL": "1",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+    "CUDA_VISIBLE_DEVICES": "-1",
+    "KERAS_BACKEND": "tensorflow",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "GRPC_VERBOSITY": "ERROR",
+}
+"""Environment of every process that imports TensorFlow for workers."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine that processes run on: its cores and memory, and whether all nodes of the cluster share it."""
+
+    cores: int
+    memory_bytes: int
+    shared: bool
 
 
 @dataclass
@@ -18,13 +40,7 @@ class WorkerProcess:
 
     def stderr_tail(self, lines: int = 30) -> str:
         """The end of what the process wrote."""
-        try:
-            with open(self.log, "rb") as log:
-                log.seek(max(0, self.log.stat().st_size - 32_768))
-                text = log.read().decode(errors="replace")
-        except OSError:
-            return ""
-        return "\n".join(text.splitlines()[-lines:])
+        return log_tail(self.log, lines)
 
 
 class Launcher(ABC):
@@ -75,13 +91,21 @@ class Launcher(ABC):
         """Address that the rendezvous listens on."""
         return "127.0.0.1"
 
-    def port(self, process: int) -> int:
-        """Port for the TensorFlow server of a process."""
+    def port(self, index: int, process: WorkerProcess) -> int:
+        """Port for the TensorFlow server of a process, which is number `index` of the cluster."""
         raise NotImplementedError
 
-    def interface(self) -> str:
-        """Network interface that reaches the peers."""
+    def interface(self, node: int) -> str:
+        """Network interface of a node that reaches its peers."""
         return "lo"
+
+    def machine(self, node: int) -> Machine:
+        """The machine that a node's processes run on."""
+        return Machine(os.cpu_count() or 1, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), shared=True)
+
+    def clock_ahead_s(self, node: int) -> float:
+        """Seconds that a node's clock is ahead of this machine's."""
+        return 0.0
 
     def bytes_by_node(self) -> dict[str, tuple[int, int]] | None:
         """Bytes (sent, received) of each node's interface so far; None where nodes share one."""

@@ -59,7 +59,7 @@ class EmulatedLauncher(ForkingLauncher):
     def rendezvous_address(self) -> str:
         return SWITCH_ADDRESS
 
-    def interface(self) -> str:
+    def interface(self, node: int) -> str:
         return "eth0"
 
     def bytes_by_node(self) -> dict[str, tuple[int, int]] | None:

@@ -13,7 +13,7 @@ from typing import Any
 from autosync_lab.errors import ClusterUnavailable
 from autosync_lab.runtime.channel import Channel
 from autosync_lab.runtime.fork_server import PACKET_BYTES
-from autosync_lab.runtime.launchers.base import Launcher, WorkerProcess
+from autosync_lab.runtime.launchers.base import WORKER_ENVIRONMENT, Launcher, WorkerProcess
 from autosync_lab.runtime.namespaces import wait_for_namespaces
 from autosync_lab.runtime.run_folder import RunFolder
 
@@ -65,15 +65,8 @@ class ForkingLauncher(Launcher):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         environment = (
             os.environ
-            | {
-                "TF_CPP_MIN_LOG_LEVEL": "1",
-                "TF_ENABLE_ONEDNN_OPTS": "0",
-                "CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "-1"),
-                "KERAS_BACKEND": "tensorflow",
-                "OPENBLAS_NUM_THREADS": "1",
-                "OMP_NUM_THREADS": "1",
-                "GRPC_VERBOSITY": "ERROR",
-            }
+            | WORKER_ENVIRONMENT
+            | {"CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "-1")}
             | self._environment
         )
         # A proxy meant for the outside world must not carry the cluster's own traffic.
@@ -183,8 +176,8 @@ class ForkingLauncher(Launcher):
             self._changed.wait_for(lambda: process.pid in self._exits or self._gone, timeout=timeout_s)
             return self._exits.get(process.pid)
 
-    def port(self, process: int) -> int:
-        return FIRST_PORT + process
+    def port(self, index: int, process: WorkerProcess) -> int:
+        return FIRST_PORT + index
 
     def close(self) -> None:
         if self._control is not None:
