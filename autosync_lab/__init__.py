@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from autosync_lab.model import ModelSpec as ModelSpec
     from autosync_lab.model import Variable as Variable
     from autosync_lab.model import load_model as load_model
+    from autosync_lab.runtime import Fitted as Fitted
     from autosync_lab.runtime import Trial as Trial
+    from autosync_lab.runtime import fit as fit
     from autosync_lab.runtime import open_cluster as open_cluster
     from autosync_lab.simulator import Calibration as Calibration
     from autosync_lab.simulator import CostModel as CostModel
@@ -48,7 +50,9 @@ _HOME = {
     "Strategy": "strategy",
     "VariableStrategy": "strategy",
     "build_strategy": "strategy",
+    "Fitted": "runtime",
     "Trial": "runtime",
+    "fit": "runtime",
     "open_cluster": "runtime",
     "Constraint": "space",
     "StrategyBatch": "space",

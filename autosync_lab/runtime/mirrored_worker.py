@@ -94,8 +94,8 @@ class MirroredWorker:
             context = tf.distribute.get_replica_context()
             return context.all_reduce(tf.distribute.ReduceOp.SUM, tf.zeros([1]))
 
-        self._step_function = tf.function(lambda *batch: strategy.run(replica_step, args=batch))
-        self._barrier = tf.function(lambda: strategy.run(replica_barrier))
+        self._step_function = tf.function(lambda *batch: strategy.run(replica_step, args=batch), autograph=False)
+        self._barrier = tf.function(lambda: strategy.run(replica_barrier), autograph=False)
 
     def _run(self, order: dict[str, Any]) -> None:
         for _ in range(order["steps"] if self._strategy is not None else 0):

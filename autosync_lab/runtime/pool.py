@@ -1,6 +1,5 @@
 """The warm pool: all processes of a cluster, started once and restarted after a failure."""
 
-import os
 import queue
 import threading
 import time
@@ -10,12 +9,15 @@ from typing import Any
 
 from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.errors import AutoSyncLabError, ClusterUnavailable
-from autosync_lab.runtime.channel import ChannelClosed
+from autosync_lab.runtime.channel import ChannelBlocked, ChannelClosed
 from autosync_lab.runtime.launchers.base import Launcher, WorkerProcess
 from autosync_lab.runtime.place import Place, places_of
 
 START_TIMEOUT_S = 60.0
 """Seconds for all processes to start their servers and find each other."""
+
+SEND_TIMEOUT_S = 30
+"""Seconds in which a process must take some bytes of a message."""
 
 MEMORY_SHARE = 0.9
 """Share of the machine's memory that all processes on it together may allocate, unless the cluster says otherwise."""
@@ -106,6 +108,7 @@ class WorkerPool:
             for place in self.places:
                 config = {"memory_bytes": self._memory_bytes(place)}
                 process = self.launcher.spawn(self._role, place.node, self.name(place.index), config, {})
+                process.channel.limit_sends(SEND_TIMEOUT_S)
                 self.processes.append(process)
                 threading.Thread(
                     target=self._listen,
@@ -113,7 +116,10 @@ class WorkerPool:
                     daemon=True,
                     name=self.name(place.index),
                 ).start()
-            addresses = [f"{self.launcher.address(p.node)}:{self.launcher.port(p.index)}" for p in self.places]
+            addresses = [
+                f"{self.launcher.address(p.node)}:{self.launcher.port(p.index, self.processes[p.index])}"
+                for p in self.places
+            ]
             for place in self.places:
                 self.send(
                     place.index,
@@ -121,7 +127,7 @@ class WorkerPool:
                         "order": "start",
                         "place": place.to_json(),
                         "addresses": addresses,
-                        "threads": self._threads(),
+                        "threads": self._threads(place),
                         "horovod": self._horovod_environment(place, port),
                     },
                 )
@@ -157,10 +163,15 @@ class WorkerPool:
         Raises
         ------
         WorkerFailed
-            If it is gone.
+            If it is gone, or takes no bytes.
         """
+        process = self.processes[index]
         try:
-            self.processes[index].channel.send(order, payload)
+            process.channel.send(order, payload)
+        except ChannelBlocked:
+            raise WorkerFailed(
+                f"{self.name(index)} (pid {process.pid}) took no bytes for {SEND_TIMEOUT_S} s", process.stderr_tail()
+            ) from None
         except ChannelClosed:
             raise self._ended(index) from None
 
@@ -222,7 +233,6 @@ class WorkerPool:
             if "error" in answer.message:
                 tail = self.processes[answer.index].stderr_tail()
                 raise WorkerFailed(f"{self.name(answer.index)}: {answer.message['error']}", tail)
-            deadline = time.monotonic() + patience_s
             if answer.message.get("done") == order:
                 waiting.discard(answer.index)
                 answers[answer.index] = answer
@@ -231,6 +241,8 @@ class WorkerPool:
                     said[answer.index] = f"after step {answer.message['step']}"
                 if on_message is not None:
                     on_message(answer.index, answer.message)
+            # What `on_message` took is not the processes' silence.
+            deadline = time.monotonic() + patience_s
         return [answers[i] for i in sorted(answers)]
 
     def cancel(self) -> None:
@@ -282,12 +294,14 @@ class WorkerPool:
         limit = self.cluster.nodes[place.node].memory_gib
         if limit is not None:
             return int(limit * 2**30)
-        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        return int(MEMORY_SHARE * machine / len(self.places))
+        return int(MEMORY_SHARE * self.launcher.machine(place.node).memory_bytes / self._sharers(place))
 
-    def _threads(self) -> int:
-        # All processes share this machine's cores.
-        return max(1, (os.cpu_count() or 1) // len(self.places))
+    def _threads(self, place: Place) -> int:
+        return max(1, self.launcher.machine(place.node).cores // self._sharers(place))
+
+    def _sharers(self, place: Place) -> int:
+        """How many processes share the machine of one."""
+        return len(self.places) if self.launcher.machine(place.node).shared else place.processes_on(place.node)
 
     def _horovod_environment(self, place: Place, port: int) -> dict[str, str]:
         if place.rank is None:
@@ -304,7 +318,7 @@ class WorkerPool:
             "HOROVOD_HOSTNAME": place.nodes[place.node],
             "HOROVOD_CONTROLLER": "gloo",
             "HOROVOD_CPU_OPERATIONS": "gloo",
-            "HOROVOD_GLOO_IFACE": self.launcher.interface(),
+            "HOROVOD_GLOO_IFACE": self.launcher.interface(place.node),
             "HOROVOD_GLOO_RENDEZVOUS_ADDR": self.launcher.rendezvous_address(),
             "HOROVOD_GLOO_RENDEZVOUS_PORT": str(port),
             # Horovod's ranks talk at every tick, also while they have nothing to reduce: at its default of 1 ms that is
@@ -312,4 +326,7 @@ class WorkerPool:
             "HOROVOD_CYCLE_TIME": "5",
             # Set, it turns off all fusion but that inside groups, also that of collectives which are in no group.
             "HOROVOD_DISABLE_GROUP_FUSION": "0" if self.fusing else "1",
+            # What the cache holds is compared at every tick. A pool that measures one strategy after the other fills it
+            # with collectives that never come again: from then on its idle ranks take half of two cores.
+            "HOROVOD_CACHE_CAPACITY": "1024" if self.fusing else "0",
         }

@@ -7,7 +7,8 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from numbers import Integral
@@ -22,6 +23,7 @@ from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.errors import ClusterUnavailable, InvalidInput, InvalidModel
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.runtime.launchers.base import Launcher
+from autosync_lab.runtime.patience import FIRST_STEP_PATIENCE_S, STEP_PATIENCE_S, Patience
 from autosync_lab.runtime.pool import Answer, Cancelled, WorkerFailed, WorkerPool
 from autosync_lab.runtime.trial import OPTIMIZERS, Event, Trial
 from autosync_lab.strategy.spec import AllReduce, Strategy
@@ -34,15 +36,6 @@ if TYPE_CHECKING:
 MAX_SEED = 2**31
 """Seeds are numbers below this: they are added to the int32 counters of random generators."""
 
-FIRST_STEP_PATIENCE_S = 120.0
-"""Seconds in which something must happen before the first step has shown how long a step takes."""
-
-STEP_PATIENCE_S = 30.0
-"""Least seconds in which something must happen between steps."""
-
-STEP_PATIENCE_FACTOR = 10.0
-"""A step may take this many times the slowest one so far."""
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -52,6 +45,17 @@ class Progress:
     step: int
     steps: int
     step_time_s: float | None = None
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How a model is trained with a strategy, and `id`, which names the run on its processes."""
+
+    id: str
+    strategy: Strategy
+    optimizer: str
+    learning_rate: float
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -113,10 +117,14 @@ def _launcher(cluster: ClusterSpec, environment: dict[str, str]) -> Launcher:
         from autosync_lab.runtime.launchers.emulated import EmulatedLauncher
 
         return EmulatedLauncher(cluster, environment)
+    if cluster.launcher == "ssh":
+        from autosync_lab.runtime.launchers.ssh import SshLauncher
+
+        return SshLauncher(cluster, environment)
     raise InvalidInput(
         "this cluster's launcher starts no processes here",
         received=cluster.launcher,
-        valid=("local", "emulated", "virtual"),
+        valid=("local", "emulated", "ssh", "virtual"),
     )
 
 
@@ -154,6 +162,82 @@ class Runner:
     def launcher(self) -> Launcher:
         """What started the processes."""
         return self._launcher
+
+    @property
+    def pool(self) -> WorkerPool:
+        """The processes; whoever gives them orders does so inside `occupied`."""
+        return self._pool
+
+    @contextmanager
+    def occupied(self) -> Iterator[None]:
+        """Have the pool for oneself, until now uncancelled.
+
+        Raises
+        ------
+        ClusterUnavailable
+            If this runner is closed.
+        """
+        with self._lock:
+            if self._closed:
+                raise ClusterUnavailable("this runner is closed", stage="start")
+            self._measuring = threading.get_ident()
+            self._pool.clear_cancel()
+            try:
+                yield
+            finally:
+                self._measuring = None
+                if self._closed:
+                    self._end_all()
+
+    def ready(self, strategy: Strategy) -> None:
+        """Start the processes if they are not up, and as the strategy needs them.
+
+        Raises
+        ------
+        ClusterUnavailable
+            If they cannot be started.
+        """
+        self._ensure_up(_leaves_fusion_to_horovod(strategy))
+
+    def begin_run(
+        self, digest: str, settings: RunSettings, patience_s: float, *, first_step: int = 0, snapshot: bytes = b""
+    ) -> None:
+        """Build a run on all processes.
+
+        Parameters
+        ----------
+        digest : str
+            Of the model, as `send_model` gave it.
+        settings : RunSettings
+        patience_s : float
+            Seconds in which a process must answer.
+        first_step : int
+            Number of the run's first step.
+        snapshot : bytes
+            What the run goes on from (`autosync_lab.runtime.engine.checkpoint.Snapshot`), if it does not begin.
+        """
+        order = {
+            "order": "build",
+            "model": digest,
+            "strategy": settings.strategy.to_json(),
+            "optimizer": settings.optimizer,
+            "learning_rate": settings.learning_rate,
+            "seed": settings.seed,
+            "run": settings.id,
+            "first_step": first_step,
+        }
+        self._pool.ask_all(order, patience_s, snapshot)
+
+    def end_run(self, run: str, patience_s: float) -> None:
+        """Forget a run on all processes."""
+        self._pool.ask_all({"order": "end"}, patience_s)
+        self._pool.send(0, {"order": "reset", "run": run})
+        self._pool.collect("reset", [0], patience_s)
+
+    def drop_pool(self) -> None:
+        """End all processes at once; the next run starts new ones."""
+        self._pool.kill()
+        self._sent = None
 
     def measure(
         self,
@@ -266,11 +350,11 @@ class Runner:
             self._ensure_up()
             index = next(p.index for p in self._pool.places if p.rank is not None)
             try:
-                digest = self._send_model(model, FIRST_STEP_PATIENCE_S)
+                digest = self.send_model(model, FIRST_STEP_PATIENCE_S)
                 order = {
                     "order": "profile",
                     "model": digest,
-                    "run": _new_id(),
+                    "run": new_id(),
                     "steps": steps,
                 }
                 self._pool.send(index, order)
@@ -280,7 +364,7 @@ class Runner:
                 self._pool.send(index, {"order": "reset", "run": order["run"]})
                 self._pool.collect("reset", [index], STEP_PATIENCE_S)
             except BaseException:
-                self._drop_pool()
+                self.drop_pool()
                 raise
         assert answer is not None
         return Profile(answer["compute_s"], tuple(answer["ready_s"]))
@@ -320,14 +404,10 @@ class Runner:
         if self._closed:
             raise ClusterUnavailable("this runner is closed", stage="start")
         if self._pool.up and self._pool.fusing != fusing:
-            self._drop_pool()
+            self.drop_pool()
         if not self._pool.up:
             self._launcher.mend()
             self._pool.start(fusing)
-
-    def _drop_pool(self) -> None:
-        self._pool.kill()
-        self._sent = None
 
     def _run_trial(
         self,
@@ -346,15 +426,11 @@ class Runner:
     ) -> tuple[Trial, list[dict[str, npt.NDArray[Any]]]]:
         steps, warmup, seed = check_settings(steps, warmup, seed, optimizer, learning_rate, timeout_s)
         validate_strategy(strategy, model, self.cluster)
-        _check_dtypes(model)
+        check_dtypes(model)
         model.traced  # noqa: B018  # a model that cannot be run is the caller's mistake: say so before anything starts
-        with self._lock:
-            if self._closed:
-                raise ClusterUnavailable("this runner is closed", stage="start")
-            self._measuring = threading.get_ident()
-            self._pool.clear_cancel()
+        with self.occupied():
             record = Trial(
-                id=_new_id(),
+                id=new_id(),
                 created=datetime.now(UTC).isoformat(timespec="milliseconds"),
                 label=label or strategy.id,
                 model=model.name,
@@ -381,26 +457,23 @@ class Runner:
             )
             run = _Run(self, record, timeout_s, on_progress)
             try:
-                self._ensure_up(_leaves_fusion_to_horovod(strategy))
+                self.ready(strategy)
                 parameters = run.perform(model, trace, fetch_from)
             except WorkerFailed as error:
-                self._drop_pool()
+                self.drop_pool()
                 run.fail("failed", str(error), error.stderr_tail, error.exit_code)
                 return run.record, []
             except Cancelled as error:
-                self._drop_pool()
+                self.drop_pool()
                 run.fail("stopped", str(error), "", None)
                 return run.record, []
             except BaseException:
-                self._drop_pool()
+                self.drop_pool()
                 raise
-            finally:
-                self._measuring = None
-                if self._closed:
-                    self._end_all()
         return run.record, parameters
 
-    def _send_model(self, model: ModelSpec, patience_s: float) -> str:
+    def send_model(self, model: ModelSpec, patience_s: float) -> str:
+        """Give all processes a model that they do not have yet; returns its digest."""
         if self._model is None or self._model[0] is not model:
             payload = model.traced.to_bytes()
             self._model = (model, hashlib.sha256(payload).hexdigest(), payload)
@@ -424,33 +497,23 @@ class _Run:
         self.record = record
         self._runner = runner
         self._pool = runner._pool
+        assert record.strategy is not None
+        self._settings = RunSettings(record.id, record.strategy, record.optimizer, record.learning_rate, record.seed)
         self._timeout_s = timeout_s
         self._on_progress = on_progress
         self._begin = time.perf_counter()
         self._in_steps_s = 0.0
-        self._slowest_s = 0.0
-        self._least_s = 0.0
         self._rows: dict[int, dict[int, float]] = {}
         self._losses: dict[int, list[float]] = {}
 
     def perform(self, model: ModelSpec, trace: bool, fetch_from: tuple[int, ...]) -> list[dict[str, npt.NDArray[Any]]]:
-        record, pool = self.record, self._pool
-        assert record.strategy is not None
-        self._least_s = link_time_s(model, self._runner.cluster, record.strategy)
+        record = self.record
+        self._patience = Patience(link_time_s(model, self._runner.cluster, self._settings.strategy), self._timeout_s)
         self._enter("model")
-        digest = self._runner._send_model(model, self._patience())
+        digest = self._runner.send_model(model, self._patience.seconds)
         self._begin = time.perf_counter()
         self._enter("build")
-        order = {
-            "order": "build",
-            "model": digest,
-            "strategy": record.strategy.to_json(),
-            "optimizer": record.optimizer,
-            "learning_rate": record.learning_rate,
-            "seed": record.seed,
-            "run": record.id,
-        }
-        pool.ask_all(order, self._patience())
+        self._runner.begin_run(digest, self._settings, self._patience.seconds)
         self._enter("warm-up")
         if record.warmup:
             self._steps(record.warmup)
@@ -464,9 +527,7 @@ class _Run:
         self._keep_steps(before, after)
         events = self._trace() if trace else ()
         parameters = self._fetch(model, fetch_from)
-        pool.ask_all({"order": "end"}, self._patience())
-        pool.send(0, {"order": "reset", "run": record.id})
-        pool.collect("reset", [0], self._patience())
+        self._runner.end_run(record.id, self._patience.seconds)
         total = time.perf_counter() - self._begin
         self.record = replace(self.record, events=events, total_s=total, setup_s=total - self._in_steps_s)
         return parameters
@@ -491,14 +552,6 @@ class _Run:
         if self._on_progress is not None:
             self._on_progress(progress)
 
-    def _patience(self) -> float:
-        if self._timeout_s is not None:
-            return self._timeout_s
-        if self._slowest_s == 0.0:
-            # Its links alone need this long; how far above that it is, only a step can tell.
-            return FIRST_STEP_PATIENCE_S + STEP_PATIENCE_FACTOR * self._least_s
-        return max(STEP_PATIENCE_S, STEP_PATIENCE_FACTOR * self._slowest_s)
-
     def _steps(self, count: int) -> None:
         replicas = self.record.strategy.replicas if self.record.strategy else 0
         timed = self.record.stage == "steps"
@@ -511,7 +564,7 @@ class _Run:
             row = self._rows.setdefault(message["step"], {})
             row[index] = message["seconds"]
             self._losses.setdefault(message["step"], []).append(message["loss"])
-            self._slowest_s = max(self._slowest_s, message["seconds"])
+            self._patience.learn(message["seconds"])
             if len(row) == replicas:
                 done += 1
                 if timed:
@@ -520,7 +573,7 @@ class _Run:
         begin = time.perf_counter()
         self._pool.ask_all(
             {"order": "run", "steps": count, "report": True},
-            self._patience(),
+            self._patience.seconds,
             on_message=on_message,
         )
         self._in_steps_s += time.perf_counter() - begin
@@ -544,12 +597,19 @@ class _Run:
         )
 
     def _trace(self) -> tuple[Event, ...]:
-        answers = self._pool.ask_all({"order": "trace"}, self._patience())
-        events = [(a.index, e) for a in answers if a.message is not None for e in a.message["events"]]
-        begin = min((start for _, (_, _, start, _) in events), default=0.0)
+        answers = self._pool.ask_all({"order": "trace"}, self._patience.seconds)
+        nodes = {p.index: p.node for p in self._pool.places}
+        ahead = {node: self._runner.launcher.clock_ahead_s(node) for node in set(nodes.values())}
+        events = [
+            (a.index, lane, name, start - ahead[nodes[a.index]], end - ahead[nodes[a.index]])
+            for a in answers
+            if a.message is not None
+            for lane, name, start, end in a.message["events"]
+        ]
+        begin = min((start for _, _, _, start, _ in events), default=0.0)
         return tuple(
             Event(self._pool.name(index), lane, name, start - begin, end - begin)
-            for index, (lane, name, start, end) in events
+            for index, lane, name, start, end in events
         )
 
     def _fetch(self, model: ModelSpec, indices: tuple[int, ...]) -> list[dict[str, npt.NDArray[Any]]]:
@@ -557,7 +617,7 @@ class _Run:
         parameters = []
         for index in indices:
             self._pool.send(index, {"order": "fetch"})
-            answer: Answer = self._pool.collect("fetch", [index], self._patience())[0]
+            answer: Answer = self._pool.collect("fetch", [index], self._patience.seconds)[0]
             with np.load(io.BytesIO(answer.payload), allow_pickle=False) as archive:
                 parameters.append({name: archive[str(i)] for i, name in enumerate(names)})
         return parameters
@@ -575,7 +635,14 @@ def _whole(where: str, value: Any) -> int:
     return int(value)
 
 
-def _check_dtypes(model: ModelSpec) -> None:
+def check_dtypes(model: ModelSpec) -> None:
+    """Check that the variables can be synchronized.
+
+    Raises
+    ------
+    InvalidModel
+        Naming the variable that cannot.
+    """
     for variable in model.variables:
         if variable.dtype == "bfloat16":
             raise InvalidModel(
@@ -603,7 +670,7 @@ def check_settings(
     if not 0 <= seed < MAX_SEED:
         raise InvalidInput(f"a seed is 0 to {MAX_SEED - 1}", where="seed", received=seed)
     if steps < 1:
-        raise InvalidInput("a trial has at least 1 timed step", where="steps", received=steps)
+        raise InvalidInput("at least 1 step is run", where="steps", received=steps)
     if warmup < 0:
         raise InvalidInput("warm-up steps are 0 or more", where="warmup", received=warmup)
     if optimizer not in OPTIMIZERS:
@@ -619,7 +686,8 @@ def check_settings(
     return steps, warmup, seed
 
 
-def _new_id() -> str:
+def new_id() -> str:
+    """A name of a run that no other run has."""
     return uuid.uuid4().hex
 
 

@@ -1,7 +1,7 @@
 """A worker: one process of a running cluster, which builds and runs the graphs that it is told to.
 
 It answers every order on its channel with `{"done": order}` and what was asked for, or with `{"error": ...}`. Orders:
-start, model, build, run, trace, profile, fetch, end, reset.
+start, model, build, run, train, save, trace, profile, fetch, end, reset.
 """
 
 import gc
@@ -18,6 +18,8 @@ import numpy as np
 
 from autosync_lab.model.traced import TracedModel
 from autosync_lab.runtime.channel import Channel, ChannelClosed
+from autosync_lab.runtime.engine.checkpoint import Snapshot, pack_parts
+from autosync_lab.runtime.feed_queue import FeedQueue
 from autosync_lab.runtime.place import JOB, Place
 from autosync_lab.strategy.spec import Strategy
 
@@ -84,6 +86,7 @@ class Worker:
         self._graph: Any = None
         self._traced: TracedModel | None = None
         self._step = 0
+        self._saved: dict[Any, Any] | None = None
 
     def obey(self, order: dict[str, Any], payload: bytes) -> tuple[dict[str, Any], bytes]:
         """Do what one order says; returns the answer and its bytes."""
@@ -118,7 +121,7 @@ class Worker:
         # One model is kept: a study measures one at a time, and a true-size model takes half a gigabyte.
         self._models = {order["hash"]: TracedModel.from_bytes(payload)}
 
-    def _do_build(self, order: dict[str, Any], _: bytes) -> dict[str, Any]:
+    def _do_build(self, order: dict[str, Any], payload: bytes) -> dict[str, Any]:
         from autosync_lab.runtime.engine.step_graph import Training, build_step_graph
 
         assert self._place is not None
@@ -132,19 +135,28 @@ class Worker:
             Training(order["optimizer"], order["learning_rate"], order["seed"]),
             order["run"],
         )
-        self._step = 0
-        self._open_session()
+        self._step = order["first_step"]
+        self._open_session(Snapshot.from_bytes(payload) if payload else Snapshot())
         return {"seconds": time.perf_counter() - begin}
 
     def _do_run(self, order: dict[str, Any], _: bytes) -> None:
         for _step in range(order["steps"]):
-            if self._graph.barrier is not None:
-                self._session.run(self._graph.barrier)
-            begin = time.perf_counter()
-            loss = self._run_step()
-            seconds = time.perf_counter() - begin
-            if order["report"]:
-                self._channel.send({"step": self._step - 1, "seconds": seconds, "loss": loss})
+            self._timed_step(self._example(), order["report"])
+
+    def _do_train(self, order: dict[str, Any], _: bytes) -> None:
+        for arrays in FeedQueue(self._channel):
+            # The server of a CPU-only node takes part in the step without a batch.
+            names = [i.tensor for i in self._traced.inputs] if arrays and self._traced is not None else []
+            feed = {self._graph.inputs[n]: array for n, array in zip(names, arrays, strict=True)}
+            self._timed_step(feed, report=True)
+
+    def _do_save(self, order: dict[str, Any], _: bytes) -> bytes:
+        if self._saved is None:
+            # Made once: operations stay in a graph for as long as it lives.
+            with self._graph.graph.as_default():
+                self._saved = {k.part: k.shard.read() for k in self._graph.initial if k.saved}
+        values = self._session.run(self._saved)
+        return pack_parts((part, np.asarray(value)) for part, value in values.items())
 
     def _do_trace(self, order: dict[str, Any], _: bytes) -> dict[str, Any]:
         import tensorflow as tf
@@ -156,7 +168,7 @@ class Worker:
             self._session.run(self._graph.barrier)
         metadata = tf.compat.v1.RunMetadata()
         options = tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
-        self._run_step(options=options, run_metadata=metadata)
+        self._run_step(self._example(), options=options, run_metadata=metadata)
         return {"events": step_events(metadata.step_stats, self._place)}
 
     def _do_profile(self, order: dict[str, Any], _: bytes) -> dict[str, Any]:
@@ -167,8 +179,8 @@ class Worker:
         self._traced = self._models[order["model"]]
         self._graph = build_local_graph(self._traced, self._place, order["run"])
         self._step = 0
-        self._open_session()
-        return profile_step(self._session, self._graph, self._feed, order["steps"])
+        self._open_session(Snapshot())
+        return profile_step(self._session, self._graph, self._example, order["steps"])
 
     def _do_fetch(self, order: dict[str, Any], _: bytes) -> bytes:
         buffer = io.BytesIO()
@@ -182,7 +194,7 @@ class Worker:
     def _do_end(self, order: dict[str, Any], _: bytes) -> None:
         if self._session is not None:
             self._session.close()
-        self._session = self._graph = self._traced = None
+        self._session = self._graph = self._traced = self._saved = None
         # A graph and its operations refer to each other.
         gc.collect()
 
@@ -191,13 +203,15 @@ class Worker:
 
         tf.compat.v1.Session.reset(self._server.target, containers=[order["run"]])
 
-    def _open_session(self) -> None:
+    def _open_session(self, snapshot: Snapshot) -> None:
         import tensorflow as tf
 
         built = self._graph
         with built.graph.as_default():
             feeds, assigns = {}, list(built.initializers)
-            for shard, value in built.initial:
+            for kept in built.initial:
+                shard, known = kept.shard, snapshot.part(kept.part)
+                value = kept.first if known is None else known
                 with tf.device(shard.device):
                     if np.ndim(value) == 0 and shard.shape:
                         first = tf.fill(shard.shape, tf.cast(value, shard.dtype))
@@ -211,7 +225,8 @@ class Worker:
         self._session = tf.compat.v1.Session(self._server.target, graph=built.graph, config=_session_config(None))
         self._session.run(initialize, feed_dict=feeds)
 
-    def _feed(self) -> dict[Any, Any]:
+    def _example(self) -> dict[Any, Any]:
+        """The feed of a step that is measured: one of the model's own batches."""
         assert self._place is not None
         assert self._traced is not None
         if self._place.rank is None:
@@ -219,9 +234,18 @@ class Worker:
         batch = self._traced.batch(self._place.rank, self._place.replicas, self._step)
         return {self._graph.inputs[name]: value for name, value in batch.items()}
 
-    def _run_step(self, **trace: Any) -> float | None:
+    def _timed_step(self, feed: dict[Any, Any], report: bool) -> None:
+        if self._graph.barrier is not None:
+            self._session.run(self._graph.barrier)
+        begin = time.perf_counter()
+        loss = self._run_step(feed)
+        seconds = time.perf_counter() - begin
+        if report:
+            self._channel.send({"step": self._step - 1, "seconds": seconds, "loss": loss})
+
+    def _run_step(self, feed: dict[Any, Any], **trace: Any) -> float | None:
         fetches = [self._graph.step, self._graph.loss] if self._graph.loss is not None else [self._graph.step]
-        values = self._session.run(fetches, feed_dict=self._feed(), **trace)
+        values = self._session.run(fetches, feed_dict=feed, **trace)
         self._step += 1
         return float(values[1]) if len(values) > 1 else None
 

@@ -86,15 +86,12 @@ class ShardOptimizer(ABC):
             for slot in self.slot_initials
         }
 
-    def initial_values(self) -> list[tuple[Shard, Any]]:
-        """Every variable that the rule keeps, with its first value."""
-        return [
-            (
-                shard,
-                np.full(shard.shape, self.slot_initials[slot], shard.dtype.as_numpy_dtype),
-            )
+    def initial_values(self) -> dict[str, tuple[Shard, Any]]:
+        """Every variable that the rule keeps, with its first value, by what it is called in a checkpoint."""
+        return {
+            slot: (shard, np.full(shard.shape, self.slot_initials[slot], shard.dtype.as_numpy_dtype))
             for slot, shard in self.slots.items()
-        ]
+        }
 
     @abstractmethod
     def apply(self, gradient: tf.Tensor) -> tf.Operation:
@@ -149,8 +146,8 @@ class Adam(ShardOptimizer):
         super().__init__(shard, learning_rate)
         self.step = Shard(f"{shard.name}{OWN}step", (), "float64", shard.device)
 
-    def initial_values(self) -> list[tuple[Shard, Any]]:
-        return [*super().initial_values(), (self.step, np.zeros((), np.float64))]
+    def initial_values(self) -> dict[str, tuple[Shard, Any]]:
+        return super().initial_values() | {"step": (self.step, np.zeros((), np.float64))}
 
     def apply(self, gradient: tf.Tensor) -> tf.Operation:
         dtype = self.shard.dtype

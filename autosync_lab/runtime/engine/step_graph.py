@@ -1,7 +1,7 @@
 """The graph of one process: the replica's compute, and every shard wired to its synchronizer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from autosync_lab.model.traced import TracedModel, TracedVariable
+from autosync_lab.runtime.engine.checkpoint import ERROR, STATE, VALUE, Key, Part
 from autosync_lab.runtime.engine.compressor import WireGroup
 from autosync_lab.runtime.engine.constants import constant
 from autosync_lab.runtime.engine.labels import OWN, labels
@@ -39,16 +40,31 @@ from autosync_lab.strategy.spec import (
 )
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A variable of this process's graph.
+
+    `first` is its first value (an array, or one number for all elements) unless a checkpoint has the `part` of the
+    training that it holds. `saved` is True on the one process whose variable goes into checkpoints: of several copies,
+    only one does.
+    """
+
+    shard: Shard
+    first: Any
+    part: Part
+    saved: bool
+
+
 @dataclass
 class StepGraph:
     """A built graph and what a process runs of it.
 
-    `initial` are variables of this process with their first value (an array, or one number for all elements); `step`
-    is one training step; `parameters` are the trainable variables by name, as this process sees them.
+    `initial` are variables of this process; `step` is one training step; `parameters` are the trainable variables by
+    name, as this process sees them.
     """
 
     graph: tf.Graph
-    initial: list[tuple[Shard, Any]] = field(default_factory=list)
+    initial: list[Kept] = field(default_factory=list)
     initializers: list[tf.Operation] = field(default_factory=list)
     step: list[tf.Operation] = field(default_factory=list)
     loss: tf.Tensor | None = None
@@ -63,6 +79,7 @@ class _Piece:
     """One all-reduced shard of a gradient, and where its average goes."""
 
     optimizer: ShardOptimizer
+    part: Part
     gradient: tf.Tensor | Rows
     after_reads: list[tf.Operation]
     update: tf.Operation | None = None
@@ -86,28 +103,35 @@ class _Variable:
         length = traced.shape[self.axis] if traced.shape else 1
         self.offsets = shard_offsets(length, len(entry.shards))
         self.shards: list[ServedShard | ShardOptimizer] = []
+        self.parts: list[Part] = []
         self.copy: Shard | None = None
         self.reads: RowReads | None = None
         if place.rank is not None:
             self.reads = find_row_reads(build.graph_def, traced.placeholder) if traced.sparse else None
             if self.reads is None:
                 self.copy = Shard(f"copy{OWN}{self.label}", traced.shape, traced.dtype, place.here)
-                build.out.initial.append((self.copy, value))
+                # An all-reduced variable in one piece has no other home.
+                saved = place.rank == 0 and len(entry.shards) == 1 and isinstance(entry.shards[0], AllReduce)
+                whole = Part(Key(traced.name, VALUE), traced.shape)
+                build.out.initial.append(Kept(self.copy, value, whole, saved))
         for s, synchronizer in enumerate(entry.shards):
             shape, name = traced.shape, self.label
-            part = value
+            values, part = value, Part(Key(traced.name, VALUE), traced.shape)
             if entry.axis is not None:
                 start, end = self.offsets[s], self.offsets[s + 1]
                 shape = (*shape[: self.axis], end - start, *shape[self.axis + 1 :])
-                part = value.take(range(start, end), axis=self.axis)
+                values = value.take(range(start, end), axis=self.axis)
+                part = replace(part, axis=self.axis, start=start, end=end)
                 name = f"{self.label}{OWN}shard{s}"
-            self.shards.append(self._shard(name, shape, part, synchronizer, build))
+            self.parts.append(part)
+            self.shards.append(self._shard(name, shape, values, part, synchronizer, build))
 
     def _shard(
         self,
         name: str,
         shape: tuple[int, ...],
         value: np.ndarray,
+        part: Part,
         synchronizer: ParameterServer | AllReduce,
         build: "_Build",
     ) -> ServedShard | ShardOptimizer:
@@ -126,19 +150,17 @@ class _Variable:
                 build.training.learning_rate,
             )
             if served.owned_here:
-                build.out.initial += [
-                    (served.shard, value),
-                    *served.optimizer.initial_values(),
-                ]
+                build.out.initial.append(Kept(served.shard, value, part, saved=True))
+                build.out.initial += _slots(served.optimizer, part, saved=True)
             return served
         # The only shard of a variable that has a local copy lives in that copy.
         own = self.copy if len(self.entry.shards) == 1 else None
         local = own or Shard(f"local{OWN}{name}", shape, self.traced.dtype, place.here)
         optimizer = SHARD_OPTIMIZERS[build.training.optimizer](local, build.training.learning_rate)
         if place.rank is not None:
-            build.out.initial += optimizer.initial_values()
+            build.out.initial += _slots(optimizer, part, saved=place.rank == 0)
             if own is None:
-                build.out.initial.append((local, value))
+                build.out.initial.append(Kept(local, value, part, saved=place.rank == 0))
         return optimizer
 
     def lookup(self, ids: tf.Tensor) -> tf.Tensor:
@@ -162,6 +184,13 @@ class _Variable:
             return self.copy.read()
         values = [s.shard.read() for s in self.shards]
         return tf.concat(values, self.axis) if len(values) > 1 else values[0]
+
+
+def _slots(optimizer: ShardOptimizer, part: Part, saved: bool) -> list[Kept]:
+    return [
+        Kept(shard, first, part.of_slot(slot, shard.shape), saved)
+        for slot, (shard, first) in optimizer.initial_values().items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -236,7 +265,8 @@ def build_local_graph(traced: TracedModel, place: Place, run: str) -> StepGraph:
         input_map = {}
         for variable in traced.trainable:
             copy = Shard(f"copy{OWN}{build.labels[variable.name]}", variable.shape, variable.dtype, place.here)
-            out.initial.append((copy, traced.values[variable.name]))
+            whole = Part(Key(variable.name, VALUE), variable.shape)
+            out.initial.append(Kept(copy, traced.values[variable.name], whole, saved=False))
             input_map[variable.placeholder] = copy.handle
         gradients = _import_step(build, input_map, set())
         out.gradients = [g.values if isinstance(g, Rows) else g for g in gradients]
@@ -336,7 +366,8 @@ def _import_step(build: _Build, input_map: dict[str, tf.Tensor], without: set[st
             value = value + np.asarray(
                 (build.place.rank or 0) + build.training.seed * build.place.replicas, value.dtype
             )
-        out.initial.append((state, value))
+        part = Part(Key(variable.name, STATE, build.place.rank), variable.shape)
+        out.initial.append(Kept(state, value, part, saved=True))
         replacements[variable.placeholder] = state.handle
     names = [traced.loss]
     for variable in traced.trainable:
@@ -404,7 +435,7 @@ def _synchronize(
             part = dense
         kind = "gather" if isinstance(part, Rows) else synchronizer.compressor
         group = f"group{synchronizer.group}" if synchronizer.group is not None else f"single/{variable.label}/{s}"
-        piece = _Piece(shard, part, reads)
+        piece = _Piece(shard, variable.parts[s], part, reads)
         pieces.setdefault((f"{run}/{group}", kind), []).append(piece)
         in_copy = shard.shard is variable.copy
         if variable.copy is None or in_copy:
@@ -459,7 +490,11 @@ def _reduce(build: _Build, name: str, kind: str, members: list[_Piece]) -> None:
             group = WireGroup(f"{name}/{kind}", kind, exact)
             results, updates, initial = group.average([m.gradient for m in members], replicas, here)
             build.out.step += updates
-            build.out.initial += initial
+            if initial:
+                build.out.initial += [
+                    Kept(shard, first, m.part.of_slot(ERROR, shard.shape, build.place.rank), saved=True)
+                    for m, (shard, first) in zip(members, initial, strict=True)
+                ]
     for member, result in zip(members, results, strict=True):
         with (
             tf.name_scope(f"apply/{scope}"),
