@@ -10,7 +10,7 @@ from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.model.variable import DTYPE_BYTES, INDEX_BYTES, Variable
 from autosync_lab.strategy.shards import shard_shapes
-from autosync_lab.strategy.spec import AllReduce, ParameterServer, Strategy
+from autosync_lab.strategy.spec import AllReduce, ParameterServer, Strategy, VariableStrategy
 
 WIRE_BYTES = {"fp16": 2, "bf16": 2, "fp16-ef": 2}
 """Bytes of one element on the wire, by compressor."""
@@ -35,29 +35,37 @@ def traffic_matrix(model: ModelSpec, cluster: ClusterSpec, strategy: Strategy) -
 
 def _phases(model: ModelSpec, cluster: ClusterSpec, strategy: Strategy) -> tuple[Matrix, Matrix]:
     """Bytes from node i to node j before there are gradients, while rows are pulled, and after."""
+    before, after = np.zeros((2, len(cluster.nodes), len(cluster.nodes)))
+    for variable, entry in zip(model.variables, strategy.variables, strict=True):
+        early, late = _variable_phases(variable, cluster, entry)
+        before += early
+        after += late
+    return before, after
+
+
+def _variable_phases(variable: Variable, cluster: ClusterSpec, entry: VariableStrategy) -> tuple[Matrix, Matrix]:
     count = len(cluster.nodes)
     before, after = np.zeros((2, count, count))
     replicas = np.asarray([n.replicas for n in cluster.nodes], float)
     ring = _ring(cluster)
     size = cluster.replicas
-    for variable, entry in zip(model.variables, strategy.variables, strict=True):
-        for shape, shard in zip(shard_shapes(variable, entry), entry.shards, strict=True):
-            share = float(np.prod(shape)) / variable.size
-            if isinstance(shard, ParameterServer):
-                owner = cluster.node_index(shard.destination)
-                once = shard.local_replication and variable.touched_rows is None
-                pushers = np.minimum(replicas, 1.0) if once else replicas.copy()
-                pushers[owner] = 0.0
-                push, pull, ask = _server_bytes(variable, share)
-                after[:, owner] += pushers * push
-                before[:, owner] += pushers * ask
-                (before if variable.sparse else after)[owner, :] += pushers * pull
-            elif variable.sparse and shard.sparse_as == "gather":
-                assert variable.touched_rows is not None
-                rows = variable.touched_rows * share * (variable.row_nbytes + INDEX_BYTES)
-                after += ring * (size - 1) * rows
-            else:
-                after += ring * 2 * (size - 1) / size * _wire_nbytes(variable, shard) * share
+    for shape, shard in zip(shard_shapes(variable, entry), entry.shards, strict=True):
+        share = float(np.prod(shape)) / variable.size
+        if isinstance(shard, ParameterServer):
+            owner = cluster.node_index(shard.destination)
+            once = shard.local_replication and variable.touched_rows is None
+            pushers = np.minimum(replicas, 1.0) if once else replicas.copy()
+            pushers[owner] = 0.0
+            push, pull, ask = _server_bytes(variable, share)
+            after[:, owner] += pushers * push
+            before[:, owner] += pushers * ask
+            (before if variable.sparse else after)[owner, :] += pushers * pull
+        elif variable.sparse and shard.sparse_as == "gather":
+            assert variable.touched_rows is not None
+            rows = variable.touched_rows * share * (variable.row_nbytes + INDEX_BYTES)
+            after += ring * (size - 1) * rows
+        else:
+            after += ring * 2 * (size - 1) / size * _wire_nbytes(variable, shard) * share
     return before, after
 
 
@@ -75,6 +83,12 @@ def link_time_s(model: ModelSpec, cluster: ClusterSpec, strategy: Strategy) -> f
     before, after = _phases(model, cluster, strategy)
     if not strategy.synchronous:
         return _busiest_s(cluster, before + after)
+    return _busiest_s(cluster, before) + _busiest_s(cluster, after)
+
+
+def variable_link_time_s(variable: Variable, cluster: ClusterSpec, entry: VariableStrategy) -> float:
+    """Seconds that the busiest link needs for one variable, were nothing else sent; synchronous."""
+    before, after = _variable_phases(variable, cluster, entry)
     return _busiest_s(cluster, before) + _busiest_s(cluster, after)
 
 

@@ -89,6 +89,26 @@ def test_byteps_comes_near_the_bound_and_the_paper_s_proportion() -> None:
         assert time <= 1.15 * bandwidth_bound(model, cluster), name
 
 
+def test_poseidon_chooses_by_what_links_take() -> None:
+    quick_servers = ClusterSpec(
+        "quick servers",
+        (*(Node(f"n{i}", 1, 1.0, 1.0) for i in range(4)), Node("s0", 0, 20.0, 20.0), Node("s1", 0, 20.0, 20.0)),
+    )
+    slow_servers = ClusterSpec("slow", (*(Node(f"n{i}", 1, 1.0, 1.0) for i in range(4)), Node("s", 0, 0.1, 0.1)))
+    dense = load_model("vgg-mini")
+    for cluster, same in ((quick_servers, "partitioned-ps"), (slow_servers, "horovod")):
+        built = build_strategy("poseidon", dense, cluster)
+        expected = build_strategy(same, dense, cluster)
+        assert built.variables == expected.variables
+    mixed = load_model("ncf-small")
+    cluster = load_cluster("emulated-4")
+    kinds = {
+        (v.sparse, type(e.shards[0]))
+        for v, e in zip(mixed.variables, build_strategy("poseidon", mixed, cluster).variables, strict=True)
+    }
+    assert kinds == {(True, ParameterServer), (False, AllReduce)}
+
+
 def test_an_unknown_builder_suggests_one() -> None:
     with pytest.raises(asl.InvalidInput, match="did you mean 'horovod'"):
         build_strategy("horovodd", load_model("vgg-mini"), load_cluster("local-2"))

@@ -75,7 +75,8 @@ class Encoded:
             parts.append(self._raw)
         if self.features != "raw":
             parts.append(np.log1p(self._predefined[1]))
-        return np.concatenate(parts, axis=1)
+        # Feature by feature in memory, as the raw ones are.
+        return np.concatenate([part.T for part in parts]).T
 
     @cached_property
     def of_strategies(self) -> npt.NDArray[np.float64]:

@@ -5,6 +5,8 @@ all-reduce groups. Theirs leave out the ring's 2 (R - 1) / R and what compressio
 units of the pair's own time, so they mean the same for every model and cluster. Shapes as in `loads`.
 """
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +25,7 @@ PREDEFINED_FEATURES = tuple(
 """Names of a strategy's features, in order."""
 
 
+@lru_cache(maxsize=64)
 def pair_scale_s(cost_model: CostModel) -> float:
     """The unit of time of a model on a cluster, seconds: computing, then the least time that the links need."""
     links_s = bandwidth_bound(cost_model.model, cost_model.cluster, lossless=True)

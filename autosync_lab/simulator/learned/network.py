@@ -6,7 +6,10 @@ simulators, and each kind is traced once in a process, for all models and cluste
 Shapes: n candidates, V variables, S shards, C carriers (servers and collectives) of all candidates together.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import keras
@@ -16,6 +19,7 @@ import tensorflow as tf
 
 from autosync_lab.errors import InvalidInput
 from autosync_lab.simulator.features import Encoded
+from autosync_lab.simulator.features.predefined import PREDEFINED_FEATURES
 from autosync_lab.simulator.learned.pair_trials import Lesson
 from autosync_lab.simulator.learned.ranker import Ranker, State, check_shapes
 from autosync_lab.simulator.learned.ranknet import NOISE
@@ -39,8 +43,11 @@ SHARD_STEPS = 15_000_000
 MOST_COMPARED = 256
 """Strategies of a lesson that are compared at once; of more, as many are drawn for each step."""
 
-CHUNK_SHARDS = 500_000
-"""Shards that are evaluated at once: it bounds the memory."""
+CHUNK_SHARDS = 100_000
+"""Shards that are evaluated at once: it bounds the memory, and what a chunk needs stays in a cache."""
+
+AT_ONCE = 2
+"""Chunks that are evaluated side by side."""
 
 
 class ScoringLayer(keras.Layer):
@@ -68,13 +75,14 @@ class ScoringLayer(keras.Layer):
         return layer
 
 
-def _read(encoded: Encoded) -> tuple[npt.NDArray[np.generic], ...]:
+def _read(encoded: Encoded) -> tuple[Any, ...]:
     """What `ScoringLayer.call` gets: shards [S, features], cell [S] (candidate * V + variable), carrier [S], counts
     (n, V, C), strategies [n, features]; and the base [n]."""
     batch, variables = encoded.batch, encoded.batch.shards.shape[1]
     cell = batch.candidate.astype(np.int64) * variables + batch.variable
     return (
-        encoded.of_shards,
+        # TensorFlow transposes faster than it reads what is feature by feature in memory.
+        tf.transpose(tf.constant(encoded.of_shards.T)),
         cell.astype(np.int32),
         encoded.carrier.astype(np.int32),
         np.asarray([len(batch), variables, encoded.carriers], np.int32),
@@ -90,6 +98,11 @@ def _of_strategies(encoded: Encoded) -> npt.NDArray[np.float64]:
     return np.concatenate(parts, axis=1) if parts else np.zeros((len(encoded), 0))
 
 
+def _strategy_features(encoded: Encoded) -> int:
+    """Number of features that `_of_strategies` has, without making them."""
+    return (0 if encoded.features == "raw" else len(PREDEFINED_FEATURES)) + (encoded.prior_s is not None)
+
+
 class _Compiled:
     """One kind of network for so many features: its traced functions, and the shapes of its weights."""
 
@@ -97,7 +110,9 @@ class _Compiled:
         layer = layer_class(shard_features, strategy_features)
         self.shapes = [tuple(w.shape) for w in layer.trainable_variables]
         others = [v.value for v in layer.non_trainable_variables]
-        weights = [tf.TensorSpec(shape, tf.float32) for shape in self.shapes]
+        self._sizes = sizes = [math.prod(shape) for shape in self.shapes]
+        # All weights in one vector: an update of each by itself takes longer than the network.
+        weights = tf.TensorSpec((sum(sizes),), tf.float32)
         read = (
             tf.TensorSpec((None, shard_features), tf.float32),
             tf.TensorSpec((None,), tf.int32),
@@ -109,35 +124,47 @@ class _Compiled:
         target = tf.TensorSpec((None,), tf.float32)
 
         def correct(w: Any, x: Any) -> Any:
-            return layer.stateless_call(w, others, *x[:5])[0]
+            parts = [tf.reshape(p, shape) for p, shape in zip(tf.split(w, sizes), self.shapes, strict=True)]
+            return layer.stateless_call(parts, others, *x[:5])[0]
 
         def step(w: Any, anchor: Any, moments: Any, number: Any, x: Any, t: Any) -> Any:
             with tf.GradientTape() as tape:
                 tape.watch(w)
                 loss = _ranknet(correct(w, x) + x[5], t)
-            gradients = tape.gradient(loss, w, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            gradient = tape.gradient(loss, w)
             # Adam (Kingma and Ba, ICLR 2015); Keras's own one keeps its state in variables.
-            first = [BETA_1 * m + (1 - BETA_1) * g for m, g in zip(moments[0], gradients, strict=True)]
-            second = [BETA_2 * m + (1 - BETA_2) * g**2 for m, g in zip(moments[1], gradients, strict=True)]
+            first = BETA_1 * moments[0] + (1 - BETA_1) * gradient
+            second = BETA_2 * moments[1] + (1 - BETA_2) * gradient**2
             rate = LEARNING_RATE * tf.sqrt(1.0 - BETA_2**number) / (1.0 - BETA_1**number)
-            moves = [rate * m / (tf.sqrt(v) + EPSILON) for m, v in zip(first, second, strict=True)]
-            decays = [LEARNING_RATE * WEIGHT_DECAY * (v - a) for v, a in zip(w, anchor, strict=True)]
-            return [v - m - d for v, m, d in zip(w, moves, decays, strict=True)], [first, second]
+            move = rate * first / (tf.sqrt(second) + EPSILON)
+            return w - move - LEARNING_RATE * WEIGHT_DECAY * (w - anchor), (first, second)
 
         self.correct = tf.function(correct, input_signature=[weights, read])
         self.step = tf.function(
-            step, input_signature=[weights, weights, [weights, weights], tf.TensorSpec((), tf.float32), read, target]
+            step, input_signature=[weights, weights, (weights, weights), tf.TensorSpec((), tf.float32), read, target]
         )
+
+    @property
+    def size(self) -> int:
+        """Number of weights."""
+        return sum(self._sizes)
+
+    def parts(self, weights: npt.NDArray[np.float32]) -> list[npt.NDArray[np.float32]]:
+        """The arrays of one vector of weights."""
+        ends = np.cumsum(self._sizes)[:-1]
+        return [p.reshape(shape) for p, shape in zip(np.split(weights, ends), self.shapes, strict=True)]
 
     @classmethod
     def of(cls, layer_class: Any, shard_features: int, strategy_features: int) -> "_Compiled":
-        """The same one for the same arguments, in one process."""
+        """The same one for the same arguments, in one process; any thread may ask."""
         key = (layer_class, shard_features, strategy_features)
-        if key not in cls._known:
-            cls._known[key] = cls(*key)
-        return cls._known[key]
+        with cls._lock:
+            if key not in cls._known:
+                cls._known[key] = cls(*key)
+            return cls._known[key]
 
     _known: ClassVar[dict[Any, "_Compiled"]] = {}
+    _lock: ClassVar[threading.Lock] = threading.Lock()
 
 
 def _ranknet(score: Any, target: Any) -> Any:
@@ -169,19 +196,23 @@ class NetworkRanker(Ranker):
         rng = np.random.default_rng(self._seed)
         network = self._network(lessons[0].encoded)
         if start is None:
-            anchor = [tf.zeros(shape) for shape in network.shapes]
-            weights = [tf.constant(w) for w in _first_weights(network.shapes, rng)]
+            weights, anchor = _flat(_first_weights(network.shapes, rng)), tf.zeros(network.size)
         else:
-            weights = anchor = [tf.constant(w) for w in _listed(start)]
-        moments = [[tf.zeros(shape) for shape in network.shapes] for _ in range(2)]
+            weights = anchor = _flat(_listed(start))
+        moments = (tf.zeros(network.size), tf.zeros(network.size))
         for number, (read, target) in enumerate(_schedule(lessons, rng), start=1):
             weights, moments = network.step(weights, anchor, moments, tf.constant(float(number)), read, target)
-        return {f"{i:02}": w.numpy() for i, w in enumerate(weights)}
+        return {f"{i:02}": w for i, w in enumerate(network.parts(weights.numpy()))}
 
     def correction(self, state: State, encoded: Encoded) -> npt.NDArray[np.float64]:
-        network, weights = self._network(encoded), _listed(state)
-        parts = [network.correct(weights, _read(chunk)).numpy() for chunk in encoded.chunks(CHUNK_SHARDS)]
-        return np.concatenate([np.zeros(0), *parts])
+        network, weights = self._network(encoded), _flat(_listed(state))
+
+        def of_chunk(chunk: Encoded) -> npt.NDArray[np.float32]:
+            return np.asarray(network.correct(weights, _read(chunk)))
+
+        # The features of one chunk are made while the network is busy with another.
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return np.concatenate([np.zeros(0), *pool.map(of_chunk, encoded.chunks(CHUNK_SHARDS))])
 
     def check(self, state: State, encoded: Encoded) -> None:
         shapes = self._network(encoded).shapes
@@ -190,11 +221,16 @@ class NetworkRanker(Ranker):
         check_shapes(state, {f"{i:02}": shape for i, shape in enumerate(shapes)})
 
     def _network(self, encoded: Encoded) -> _Compiled:
-        return _Compiled.of(self.layer_class, encoded.shard_features, _of_strategies(encoded).shape[1])
+        return _Compiled.of(self.layer_class, encoded.shard_features, _strategy_features(encoded))
 
 
 def _listed(state: State) -> list[npt.NDArray[np.float32]]:
     return [np.asarray(state[name], np.float32) for name in sorted(state)]
+
+
+def _flat(weights: Iterable[npt.NDArray[np.float32]]) -> Any:
+    """All weights in one vector."""
+    return tf.constant(np.concatenate([w.ravel() for w in weights]))
 
 
 def _first_weights(shapes: Sequence[tuple[int, ...]], rng: np.random.Generator) -> Iterator[npt.NDArray[np.float32]]:

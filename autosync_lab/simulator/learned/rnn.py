@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import keras
 import tensorflow as tf
 
+from autosync_lab.simulator.learned.bidirectional_lstm import BidirectionalLstm
 from autosync_lab.simulator.learned.network import NetworkRanker, ScoringLayer
 
 HIDDEN, OF_VARIABLE, OF_SEQUENCE = 32, 16, 16
@@ -19,8 +19,7 @@ class _Layer(ScoringLayer):
     def make(self, shard_features: int) -> None:
         self.of_shard = self.dense(shard_features, HIDDEN, "relu")
         self.to_variable = self.dense(HIDDEN, OF_VARIABLE)
-        self.along = keras.layers.Bidirectional(keras.layers.LSTM(OF_SEQUENCE, return_sequences=True))
-        self.along.build((None, None, OF_VARIABLE))
+        self.along = BidirectionalLstm(OF_VARIABLE, OF_SEQUENCE)
         self.mixed = self.dense(2 * OF_SEQUENCE + self.strategy_features, OF_VARIABLE, "relu")
         self.score = self.dense(OF_VARIABLE, 1)
 

@@ -12,6 +12,7 @@ from autosync_lab.strategy.builders.horovod import Horovod, HorovodFP16
 from autosync_lab.strategy.builders.parallax import Parallax
 from autosync_lab.strategy.builders.partitioned_all_reduce import PartitionedAllReduce
 from autosync_lab.strategy.builders.partitioned_ps import PartitionedPS
+from autosync_lab.strategy.builders.poseidon import Poseidon
 from autosync_lab.strategy.builders.ps import SinglePS
 from autosync_lab.strategy.builders.ps_load_balanced import LoadBalancedPS
 from autosync_lab.strategy.builders.uneven_partitioned_ps import UnevenPartitionedPS
@@ -33,6 +34,7 @@ BUILDERS: dict[str, StrategyBuilder] = {
         HorovodFP16(),
         Parallax(),
         BytePS(),
+        Poseidon(),
     )
 }
 
