@@ -2,13 +2,11 @@
 
 import argparse
 import math
-from types import TracebackType
-from typing import Self
 
 from autosync_lab.cli.arguments import whole
 from autosync_lab.cli.interrupts import one_interrupt
 from autosync_lab.cli.output import message_console, print_json, print_table, say, seconds
-from autosync_lab.cli.progress import passing_bar
+from autosync_lab.cli.progress import PassingBar
 
 SUMMARY = "Measure a data set of random and searched strategies; stop it whenever you like, the same line goes on."
 
@@ -62,25 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-class _Progress:
+class _Progress(PassingBar):
     """A bar with the time left on a terminal, a line per trial anywhere."""
 
     def __init__(self) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        self._bar = passing_bar(
+        super().__init__(
             BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(), "left", TimeRemainingColumn()
         )
         self._total = self._number = 0
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
 
     def planned(self, trials: int) -> None:
         """So many trials are to come."""

@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,12 @@ def strict(value: Any) -> Any:
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None, left: int = 1
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str | None = None,
+    left: int = 1,
+    words: Collection[str] = (),
 ) -> None:
     """Write a table to stdout.
 
@@ -48,6 +53,8 @@ def print_table(
     title : str, optional
     left : int
         That many first columns hold words and are aligned to the left; the others hold numbers.
+    words : collection of str
+        Names of other columns that hold words.
     """
     from rich import box
     from rich.table import Table
@@ -55,7 +62,7 @@ def print_table(
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index < left else "right", overflow="fold")
+        table.add_column(column, justify="left" if index < left or column in words else "right", overflow="fold")
     for row in rows:
         # Text: a name with [brackets] is a name, not markup.
         table.add_row(*(Text(cell) for cell in row))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Self
 from autosync_lab.cli.output import message_console, seconds
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
     from rich.progress import ProgressColumn
 
     from autosync_lab.runtime import Progress, Trial
@@ -15,27 +14,38 @@ _WHOLE_RUN_S = 3600.0
 """The time left is estimated from the speed over all of the run: strategies differ, so the last seconds mislead."""
 
 
-def passing_bar(*columns: "ProgressColumn | str") -> "Bar":
-    """A bar on stderr that is there while it runs, on a terminal only.
+class PassingBar:
+    """A bar on stderr that is there while a `with` block runs, on a terminal only.
 
     Parameters
     ----------
     columns : ProgressColumn or str
         Of `rich.progress`, from left to right.
     """
-    from rich.progress import Progress
 
-    console = message_console()
-    return Progress(
-        *columns,
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-        speed_estimate_period=_WHOLE_RUN_S,
-    )
+    def __init__(self, *columns: "ProgressColumn | str") -> None:
+        from rich.progress import Progress
+
+        console = message_console()
+        self._bar = Progress(
+            *columns,
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+            speed_estimate_period=_WHOLE_RUN_S,
+        )
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
 
 
-class TrialProgress:
+class TrialProgress(PassingBar):
     """Shows how far a series of trials is.
 
     Parameters
@@ -53,7 +63,7 @@ class TrialProgress:
         self._steps = steps
         self._number = 0
         self._label = ""
-        self._bar = passing_bar(
+        super().__init__(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
@@ -63,15 +73,6 @@ class TrialProgress:
             TimeRemainingColumn(),
         )
         self._task = self._bar.add_task("", total=trials * steps)
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
 
     def begin(self, label: str) -> None:
         """A trial begins."""

@@ -2,12 +2,12 @@
 
 import argparse
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autosync_lab.cli.arguments import new_file, whole
 from autosync_lab.cli.interrupts import one_interrupt
 from autosync_lab.cli.output import plural, print_json, print_table, say
-from autosync_lab.cli.progress import passing_bar
+from autosync_lab.cli.progress import PassingBar
 
 if TYPE_CHECKING:
     from autosync_lab.simulator.ranking import Judge, RankingScore
@@ -142,14 +142,14 @@ def _ceilings(stored: "StoredPairs") -> dict[str, float]:
     return {pair.name: noise_ceiling(pair.step_time_s, stored.noise) for pair in stored.pairs}
 
 
-class _Bar:
+class _Bar(PassingBar):
     """A bar of the splits of one simulator, on a terminal; a line when it is done, anywhere."""
 
     def __init__(self, name: str) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
         self._name = name
-        self._bar = passing_bar(
+        super().__init__(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
@@ -157,13 +157,6 @@ class _Bar:
             TimeRemainingColumn(),
         )
         self._task = self._bar.add_task(name, total=None)
-
-    def __enter__(self) -> "_Bar":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self._bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
         self._bar.update(self._task, completed=done, total=total)

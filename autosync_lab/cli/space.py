@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("constraint", "log10 size after it", "why"),
         rows,
         title=f"Strategies for {model.name} on {cluster.name}: 10 to the power of {report.size}",
+        words=("why",),
     )
     return 0
 

@@ -42,23 +42,23 @@ def test_all_ablations_are_made_on_the_data_set(run: Callable[..., Any], asked: 
     assert names == list(ablations.ABLATIONS)
     assert settings.data_set == _data_set()
     assert "a change (simulated)" in " ".join(out.split())
-    assert "as in the paper" in " ".join(out.split())
+    assert "2x yes" in " ".join(out.split())
 
 
 def test_chosen_ones_go_to_a_table_and_a_document(
     run_json: Callable[..., Any], asked: list[Any], folder: Path, tmp_path: Path
 ) -> None:
     table = tmp_path / "table.csv"
-    code, document = run_json("ablate", "constraints", "--data", folder, "--seeds", 5, "--csv", table)
+    code, document = run_json("ablate", "constraints", "--data", folder, "--seeds", 5, "--splits", 2, "--csv", table)
     assert code == 0
     ((names, settings),) = asked
-    assert (names, list(settings.seeds)) == (["constraints"], [0, 1, 2, 3, 4])
+    assert (names, list(settings.seeds), settings.splits) == (["constraints"], [0, 1, 2, 3, 4], 2)
     assert [c["verdict"] for c in document["comparisons"]] == ["better", "no clear difference"]
     assert table.read_text().count("\n") == 3
 
 
 def test_a_mistake_is_told(run: Callable[..., Any], folder: Path, tmp_path: Path) -> None:
-    code, _, err = run("ablate", "constrains", "--data", folder)
+    code, _, err = run("ablate", "constrains", "--data", tmp_path / "none")
     assert code == 2
     assert "constraints" in err
     code, _, err = run("ablate", "--data", tmp_path / "none")

@@ -46,3 +46,12 @@ def test_a_table_for_a_pipe_is_not_cut_and_takes_names_as_they_are(
     name = "scope/[red]layer" + "x" * 100
     print_table(("variable", "MB"), [(name, "1.5")])
     assert name in capsys.readouterr().out
+
+
+def test_columns_of_words_stand_to_the_left_and_numbers_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("name", "count", "why"), [("a", "1", "short"), ("longer", "1000", "a longer reason")], words=("why",))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rstrip() for line in lines if "short" in line or "reason" in line] == [
+        "a           1  short",
+        "longer   1000  a longer reason",
+    ]

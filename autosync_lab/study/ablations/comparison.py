@@ -78,6 +78,27 @@ class Comparison:
             return None
         return self.verdict == self.expected
 
+    @property
+    def holds_in_words(self) -> str:
+        """Whether the paper's effect shows here, for people; empty if the paper leads one to expect nothing."""
+        if not self.expected:
+            return ""
+        return {True: "yes", False: "no, the opposite", None: "not clear"}[self.holds]
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        mean, low, high = self.difference
+        count = len(self.with_it)
+        if not count:
+            return f"{self.change}: nothing could be compared."
+        simulated = " (simulated)" if self.simulated else ""
+        interval = "" if np.isnan(low) else f", 95 % interval {low:+.3g} to {high:+.3g}"
+        return (
+            f"{self.change}, {self.where}{simulated}: {self.metric.split(':')[0]} {np.mean(self.without):.3g} without,"
+            f" {np.mean(self.with_it):.3g} with it ({mean:+.3g}{interval}, {count} samples): {self.verdict}."
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON document."""
         mean, low, high = self.difference

@@ -4,7 +4,8 @@ Two ways: on measured trials of a data set, all default constraints against none
 which is simulated.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from autosync_lab.model.catalog import load_model
 from autosync_lab.space import DEFAULT_CONSTRAINTS, StrategySpace
 from autosync_lab.strategy.builders import builder_names
 from autosync_lab.study.ablations.comparison import Comparison
+from autosync_lab.study.ablations.piece import Piece
 from autosync_lab.study.ablations.virtual_search import VirtualCluster
 from autosync_lab.study.data_set.data_set import DataSet
 from autosync_lab.study.data_set.plan import RANDOM, RANDOM_PRUNED
@@ -28,12 +30,21 @@ PAIRS = (("vgg16", "cluster-a"), ("bert-3l", "cluster-b"))
 DRAWN = 500
 """Strategies of each space that are played."""
 
-Tell = Callable[[str], None]
+SECONDS = 1.5
+"""What it takes to draw from every space, once, roughly."""
 
 
-def on_measured_trials(data_set: DataSet, tell: Tell) -> list[Comparison]:
+def compare_constraints(data_set: DataSet, seeds: Sequence[int]) -> list[Piece]:
+    """All default constraints on measured trials; then one by one, on played clusters."""
+    pieces = [Piece("all constraints: measured trials", 0.5, partial(on_measured_trials, data_set))]
+    for pair in PAIRS:
+        what = f"constraints one by one: {pair[0]} on {pair[1]} (simulated)"
+        pieces.append(Piece(what, len(seeds) * SECONDS, partial(one_by_one, *pair, seeds)))
+    return pieces
+
+
+def on_measured_trials(data_set: DataSet) -> list[Comparison]:
     """All default constraints against none, over the pairs of a data set."""
-    tell("all constraints: measured trials")
     hits: list[list[float]] = [[], []]
     best: list[list[float]] = [[], []]
     for model, cluster in data_set.pairs:
@@ -64,34 +75,32 @@ def on_measured_trials(data_set: DataSet, tell: Tell) -> list[Comparison]:
     ]
 
 
-def one_by_one(seeds: Sequence[int], tell: Tell) -> list[Comparison]:
+def one_by_one(model_name: str, cluster_name: str, seeds: Sequence[int]) -> list[Comparison]:
     """Each default constraint alone against none, and all of them, on played clusters."""
+    model, cluster = load_model(model_name), load_cluster(cluster_name)
+    places = [VirtualCluster(model, cluster, seed) for seed in seeds]
+    baselines = [place.baseline_s() for place in places]
+    whole = StrategySpace(model, cluster)
+    free = [_drawn(place, whole) for place in places]
     found = []
-    for m, c in PAIRS:
-        model, cluster = load_model(m), load_cluster(c)
-        places = [VirtualCluster(model, cluster, seed) for seed in seeds]
-        baselines = [place.baseline_s() for place in places]
-        whole = StrategySpace(model, cluster)
-        tell(f"constraints one by one: {m} on {c}")
-        free = [_drawn(place, whole) for place in places]
-        for name in (*DEFAULT_CONSTRAINTS, "all default constraints"):
-            names = list(DEFAULT_CONSTRAINTS) if name not in DEFAULT_CONSTRAINTS else [name]
-            kept = [_drawn(place, whole.constrain(names)) for place in places]
-            for metric, of in ((HIT_RATE, _hit_rate), (SPEEDUP, _speedup)):
-                found.append(
-                    Comparison(
-                        "constraints",
-                        f"add {name}",
-                        f"{m} on {c}",
-                        metric,
-                        True,
-                        tuple(of(times, b) for times, b in zip(free, baselines, strict=True)),
-                        tuple(of(times, b) for times, b in zip(kept, baselines, strict=True)),
-                        True,
-                        PAPER,
-                        "better" if name in ("load-balance", "adjacent-merge", "all default constraints") else "",
-                    )
+    for name in (*DEFAULT_CONSTRAINTS, "all default constraints"):
+        names = list(DEFAULT_CONSTRAINTS) if name not in DEFAULT_CONSTRAINTS else [name]
+        kept = [_drawn(place, whole.constrain(names)) for place in places]
+        for metric, of in ((HIT_RATE, _hit_rate), (SPEEDUP, _speedup)):
+            found.append(
+                Comparison(
+                    "constraints",
+                    f"add {name}",
+                    f"{model_name} on {cluster_name}",
+                    metric,
+                    True,
+                    tuple(of(times, b) for times, b in zip(free, baselines, strict=True)),
+                    tuple(of(times, b) for times, b in zip(kept, baselines, strict=True)),
+                    True,
+                    PAPER,
+                    "better" if name in ("load-balance", "adjacent-merge", "all default constraints") else "",
                 )
+            )
     return found
 
 

@@ -24,13 +24,17 @@ class MeasuredPair:
     baseline_s: float
 
 
-def measured_pairs(data_set: DataSet, least: int = 20) -> dict[tuple[str, str], MeasuredPair]:
-    """The pairs of a data set that have `least` strategies or more."""
+LEAST_STRATEGIES = 20
+"""Pairs with fewer strategies are left out: they say little about order."""
+
+
+def measured_pairs(data_set: DataSet) -> dict[tuple[str, str], MeasuredPair]:
+    """The pairs of a data set that have `LEAST_STRATEGIES` or more, and a lossless builder among them."""
     found = {}
     for model, cluster in data_set.pairs:
         trials = data_set.of(model, cluster)
         pair = once_each(data_set.cost_model(model, cluster), trials, any(t.simulated for t in trials))
         baselines = [t.step_time_s for t in trials if t.label in builder_names() and t.strategy and t.strategy.lossless]
-        if len(pair) >= least and baselines:
+        if len(pair) >= LEAST_STRATEGIES and baselines:
             found[model, cluster] = MeasuredPair(pair, min(baselines))
     return found

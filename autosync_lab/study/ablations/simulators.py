@@ -1,15 +1,19 @@
 """Which simulator orders strategies best: rankers, features, and what the cost model adds.
 
 On measured trials: each pair's simulator learns from some of its trials and orders the others; a pair counts once, with
-the mean over seeds.
+the mean over splits.
 """
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from autosync_lab.simulator.learned import Recipe
 from autosync_lab.simulator.ranking import evaluate
 from autosync_lab.study.ablations.comparison import Comparison, Expected
 from autosync_lab.study.ablations.measured_pairs import MeasuredPair
+from autosync_lab.study.ablations.piece import Piece
 
 METRIC = "ranking accuracy on trials that it did not learn from"
 
@@ -18,7 +22,7 @@ TRAINED_ON = 60
 
 CHANGES: tuple[tuple[str, str, Recipe, Recipe, str, Expected], ...] = (
     (
-        "ranker",
+        "rankers",
         "RNN instead of linear",
         Recipe("linear", prior=False),
         Recipe("rnn", prior=False),
@@ -26,7 +30,7 @@ CHANGES: tuple[tuple[str, str, Recipe, Recipe, str, Expected], ...] = (
         "better",
     ),
     (
-        "ranker",
+        "rankers",
         "GAT instead of RNN",
         Recipe("rnn", prior=False),
         Recipe("gat", prior=False),
@@ -34,7 +38,7 @@ CHANGES: tuple[tuple[str, str, Recipe, Recipe, str, Expected], ...] = (
         "worse",
     ),
     (
-        "ranker",
+        "rankers",
         "boosted trees instead of RNN",
         Recipe("rnn", prior=False),
         Recipe("boosted", prior=False),
@@ -76,32 +80,69 @@ CHANGES: tuple[tuple[str, str, Recipe, Recipe, str, Expected], ...] = (
 )
 """Ablation, change, recipe without it, recipe with it, what the paper says, what that leads one to expect."""
 
-Tell = Callable[[str], None]
+SECONDS = {"linear": 0.02, "gp": 0.05, "boosted": 0.1, "rnn": 1.3, "gat": 1.8, "ensemble": 0.3}
+"""What learning from one split of a pair takes by ranker, roughly, where two pairs learn at a time."""
 
 
-def compare_simulators(pairs: Sequence[MeasuredPair], seeds: Sequence[int], tell: Tell) -> list[Comparison]:
-    """Every change of `CHANGES`, over the pairs."""
-    known: dict[Recipe, tuple[float, ...]] = {}
+Accuracies = dict[Recipe, tuple[float, ...]]
+"""Ranking accuracy on each pair, of recipes that have been evaluated."""
 
-    def accuracy(recipe: Recipe) -> tuple[float, ...]:
+
+def compare_simulators(ablation: str, pairs: Sequence[MeasuredPair], splits: int, known: Accuracies) -> list[Piece]:
+    """The changes of `CHANGES` that are of an ablation, over the pairs.
+
+    Parameters
+    ----------
+    ablation : {"rankers", "features"}
+    pairs : sequence of MeasuredPair
+    splits : int
+        Of each pair's trials into those that are learned from and those that are ranked.
+    known : dict
+        What is in it is not evaluated again; what is evaluated is added.
+    """
+    changes = [change for change in CHANGES if change[0] == ablation]
+
+    def evaluated(recipe: Recipe) -> list[Comparison]:
         if recipe not in known:
-            tell(f"{recipe.ranker}, {recipe.features} features{', corrects the cost model' if recipe.prior else ''}")
-            scores = evaluate([p.trials for p in pairs], recipe, train=TRAINED_ON, seeds=len(seeds))
-            known[recipe] = tuple(score.accuracy for score in scores)
-        return known[recipe]
+            known[recipe] = _accuracies(pairs, recipe, splits)
+        return []
 
-    return [
-        Comparison(
-            ablation,
-            change,
-            f"{len(pairs)} pairs of measured trials",
-            METRIC,
-            True,
-            accuracy(without),
-            accuracy(with_it),
-            False,
-            paper,
-            expected,
+    def compared() -> list[Comparison]:
+        return [
+            Comparison(
+                ablation,
+                change,
+                f"{len(pairs)} pairs of measured trials",
+                METRIC,
+                True,
+                known[without],
+                known[with_it],
+                False,
+                paper,
+                expected,
+            )
+            for _, change, without, with_it, paper, expected in changes
+        ]
+
+    recipes = dict.fromkeys(recipe for change in changes for recipe in change[2:4])
+    pieces = [
+        Piece(
+            f"{ablation}: {r.ranker}, {r.features} features{', corrects the cost model' if r.prior else ''}",
+            len(pairs) * splits * SECONDS[r.ranker],
+            partial(evaluated, r),
         )
-        for ablation, change, without, with_it, paper, expected in CHANGES
+        for r in recipes
+        if r not in known
     ]
+    return [*pieces, Piece(f"{ablation}: compare", 0.0, compared)]
+
+
+def _accuracies(pairs: Sequence[MeasuredPair], recipe: Recipe, splits: int) -> tuple[float, ...]:
+    """Mean ranking accuracy of each pair; as many pairs learn at a time as there are processors."""
+
+    def accuracy(pair: MeasuredPair) -> float:
+        (score,) = evaluate([pair.trials], recipe, train=TRAINED_ON, seeds=splits)
+        return score.accuracy
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return tuple(pool.map(accuracy, pairs))

@@ -86,8 +86,3 @@ class VirtualCluster:
 
 
 AlgorithmOf = Callable[[VirtualCluster], SearchAlgorithm]
-
-
-def speedups(places: list[VirtualCluster], algorithm: AlgorithmOf, trials: int) -> tuple[float, ...]:
-    """Step time of the best baseline over that of the best strategy found, on each cluster."""
-    return tuple(float(p.baseline_s() / p.search(algorithm(p), trials)[-1]) for p in places)

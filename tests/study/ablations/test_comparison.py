@@ -57,6 +57,27 @@ def test_an_unclear_effect_neither_holds_nor_not() -> None:
     assert _comparison((1.0, 2.0), (1.5, 1.0)).holds is None
 
 
+def test_its_sentence_has_both_means_and_the_interval() -> None:
+    words = _comparison((1.0, 2.0), (2.0, 3.0)).sentence
+    assert words == (
+        "a change, somewhere: a metric 1.5 without, 2.5 with it (+1, 95 % interval +1 to +1, 2 samples): better."
+    )
+    assert _comparison((), ()).sentence == "a change: nothing could be compared."
+
+
+@pytest.mark.parametrize(
+    ("with_it", "expected", "words"),
+    [
+        ((2.0, 3.0), "better", "yes"),
+        ((2.0, 3.0), "worse", "no, the opposite"),
+        ((1.5, 1.0), "worse", "not clear"),
+        ((2.0, 3.0), "", ""),
+    ],
+)
+def test_whether_the_effect_holds_is_said_in_words(with_it: tuple[float, float], expected: str, words: str) -> None:
+    assert _comparison((1.0, 2.0), with_it, expected=expected).holds_in_words == words
+
+
 def test_its_document_says_whether_it_is_simulated() -> None:
     document = _comparison((1.0, 2.0), (2.0, 3.0)).to_json()
     assert document["simulated"] is False

@@ -1,5 +1,7 @@
 """Ablations on a small data set that is played: every one gives comparisons that say what they are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from autosync_lab.simulator.learned import LearnedSimulator, Recipe
 from autosync_lab.study.ablations import ABLATIONS, Settings, ablate, ablation_frame, proposals, simulators
 from autosync_lab.study.ablations import constraints as constraint_ablation
 from autosync_lab.study.ablations.measured_pairs import measured_pairs
-from autosync_lab.study.ablations.transfer import replay
+from autosync_lab.study.ablations.transfer import replay, trials_needed
 from autosync_lab.study.data_set import DataSet
 from autosync_lab.study.data_set.plan import plan
 from tests.study.trial_factory import make_trial
@@ -56,7 +58,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proposals, "PAIRS_OF_PROPOSALS", pairs)
     monkeypatch.setattr(constraint_ablation, "PAIRS", pairs)
     changes = (
-        ("ranker", "gp instead of linear", Recipe("linear", prior=False), Recipe("gp", prior=False), "nothing", ""),
+        ("rankers", "gp instead of linear", Recipe("linear", prior=False), Recipe("gp", prior=False), "nothing", ""),
         ("features", "correct the cost model", Recipe("gp", prior=False), Recipe("gp"), "nothing", ""),
     )
     monkeypatch.setattr(simulators, "CHANGES", changes)
@@ -74,10 +76,13 @@ def test_each_strategy_is_once_in_a_measured_pair(data_set: DataSet) -> None:
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", ABLATIONS)
 def test_an_ablation_says_what_was_compared(data_set: DataSet, name: str) -> None:
-    told: list[str] = []
-    found = ablate([name], Settings(data_set, range(2), 6, told.append))
+    told: list[tuple[str, float]] = []
+    found = ablate([name], Settings(data_set, range(2), 6, 2, lambda what, share: told.append((what, share))))
     assert found
-    assert told
+    shares = [share for _, share in told]
+    assert shares[0] == 0.0
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1.0
     for comparison in found:
         assert len(comparison.without) == len(comparison.with_it) >= 2
         assert np.isfinite([*comparison.without, *comparison.with_it]).all()
@@ -89,14 +94,24 @@ def test_an_ablation_says_what_was_compared(data_set: DataSet, name: str) -> Non
 
 @pytest.mark.usefixtures("quick")
 def test_the_same_seeds_give_the_same_figures(data_set: DataSet) -> None:
-    names = ["constraints", "rankers", "transfer"]
-    first, second = (ablate(names, Settings(data_set, range(2), 6)) for _ in range(2))
+    names = ["constraints", "rankers", "features", "transfer"]
+    first, second = (ablate(names, Settings(data_set, range(2), 6, 2)) for _ in range(2))
     assert first == second
 
 
 def test_an_unknown_ablation_is_refused(data_set: DataSet) -> None:
     with pytest.raises(InvalidInput, match="constraints"):
         ablate(["constraint"], Settings(data_set))
+
+
+def test_too_few_trials_are_told(data_set: DataSet) -> None:
+    with pytest.raises(InvalidInput, match="0 of them"):
+        ablate(["transfer"], Settings(replace(data_set, trials=data_set.trials[:10])))
+
+
+def test_trials_are_counted_until_one_is_near_the_fastest() -> None:
+    assert trials_needed([2.0, 1.04, 1.0], 1.0) == 2
+    assert trials_needed([2.0, 1.06], 1.0) == 3
 
 
 def test_a_replayed_search_measures_nothing_twice(data_set: DataSet) -> None:

@@ -7,7 +7,9 @@ from autosync_lab.cluster import load_cluster
 from autosync_lab.model import load_model
 from autosync_lab.search import AutoSync, RandomSearch
 from autosync_lab.simulator import CorrectedCostModel
-from autosync_lab.study.ablations.virtual_search import VirtualCluster, speedups
+from autosync_lab.study.ablations.proposals import ALGORITHMS, SECONDS, speedup
+from autosync_lab.study.ablations.quick_simulator import QuickCorrected
+from autosync_lab.study.ablations.virtual_search import VirtualCluster
 
 
 def _place(seed: int) -> VirtualCluster:
@@ -34,10 +36,28 @@ def test_a_search_is_reproducible() -> None:
 
 
 def test_a_simulator_finds_faster_strategies_than_chance() -> None:
-    places = [_place(seed) for seed in range(3)]
-    drawn = speedups(places, lambda at: RandomSearch(at.space(), at.seed), 12)
-    scored = speedups(places, lambda at: AutoSync(at.space(), at.seed, CorrectedCostModel(at.belief)), 12)
+    drawn, scored = (
+        [speedup("ncf-small", "emulated-hetero-4", seed, name, 12) for seed in range(3)]
+        for name in ("random", "scored draws")
+    )
     assert np.mean(scored) > np.mean(drawn)
+
+
+def test_a_speedup_is_that_of_the_search() -> None:
+    place = _place(1)
+    found = place.search(RandomSearch(place.space(), 1), 9)[-1]
+    assert speedup("ncf-small", "emulated-hetero-4", 1, "random", 9) == place.baseline_s() / found
+
+
+def test_every_kind_of_proposals_has_a_duration() -> None:
+    assert set(SECONDS) == set(ALGORITHMS)
+
+
+def test_a_quick_simulator_plays_no_candidate() -> None:
+    place = _place(0)
+    batch = place.space().sample(5, 0)
+    quick = QuickCorrected(place.belief)
+    assert np.array_equal(quick.refine(batch), place.belief.step_time(batch))
 
 
 def test_without_generations_proposals_are_draws() -> None:
