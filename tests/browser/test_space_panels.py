@@ -161,6 +161,22 @@ def test_strategies_are_compared_and_downloaded(lab: LabPage, notebook: str, tmp
     strategy = Strategy.from_json(json.loads(download.value.path().read_text()))
     assert strategy == build_strategy("byteps", load_model("vgg-mini"), load_cluster("emulated-4"))
 
+    # By keyboard: what Horovod cannot do is said in the panel, until something is chosen that it can.
+    output.get_by_role("button", name="Horovod module").focus()
+    lab.page.keyboard.press("Enter")
+    expect(output.get_by_role("alert")).to_contain_text("Horovod has no parameter servers")
+    lab.screenshot(SCREENSHOTS / "strategies-refused.png", output.locator(".autosync-lab-panel").first)
+    output.get_by_label("Strategy", exact=True).select_option("all-reduce")
+    expect(output.get_by_role("alert")).to_have_count(0)
+    for form, name in (
+        ("Horovod module", "synchronize_all_reduce_vgg_mini_emulated_4.py"),
+        ("AutoDist file", "all-reduce-vgg-mini-emulated-4.pb"),
+    ):
+        output.get_by_role("button", name=form).focus()
+        with lab.page.expect_download() as download:
+            lab.page.keyboard.press("Enter")
+        assert download.value.suggested_filename == name
+
     with lab.page.expect_download() as download:
         output.get_by_role("button", name="Figures as HTML").click()
     file = tmp_path / download.value.suggested_filename

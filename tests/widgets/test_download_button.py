@@ -31,6 +31,22 @@ def test_what_goes_wrong_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert hear(DownloadButton("Save", "why", make), monkeypatch) == [({"say": "failed", "error": "no"}, [])]
 
 
+def test_what_goes_wrong_is_told_elsewhere_until_it_goes_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    files: list[TextFile] = []
+
+    def make() -> TextFile:
+        if not files:
+            raise InvalidInput("no")
+        return files[0]
+
+    button = DownloadButton("Save", "why", make, told.append)
+    assert hear(button, monkeypatch) == [({"say": "failed", "error": ""}, [])]
+    files.append(TextFile("a.json", "{}", "application/json"))
+    hear(button, monkeypatch)
+    assert told == ["no", ""]
+
+
 def test_a_page_of_figures_needs_no_network_and_escapes_its_title() -> None:
     spec = {"data": [{"type": "bar", "uid": "a", "x": [1], "y": [2]}], "layout": {}}
     file = figure_file("vgg on 4 nodes", "<b>", [spec, spec])

@@ -11,10 +11,12 @@ import pytest
 from autosync_lab.cluster.spec import ClusterSpec
 from autosync_lab.errors import ClusterUnavailable, InvalidInput
 from autosync_lab.runtime.trial import Trial
+from autosync_lab.simulator import Recipe, learn, save_knowledge
 from autosync_lab.space.space import StrategySpace
 from autosync_lab.study import Study
 from autosync_widgets.panels.search_panel import SearchPanel
 from autosync_widgets.search_request import SearchRequest, study_name
+from tests.simulator.learned.cases import pair
 from tests.study.fake_measuring import CLUSTER, MODEL, FakeRunner, failed
 
 
@@ -212,8 +214,8 @@ def test_what_cannot_run_here_is_refused(make: Callable[..., SearchPanel]) -> No
 
     with pytest.raises(InvalidInput, match="simulate it"):
         SearchRequest(MODEL, CLUSTER, "measure", "random", "none", 1, False, "a")
-    with pytest.raises(InvalidInput, match="launcher ssh"):
-        SearchRequest(MODEL, replace(CLUSTER, launcher="ssh"), "measure", "random", "none", 1, False, "a")
+    with pytest.raises(InvalidInput, match="launcher slurm"):
+        SearchRequest(MODEL, replace(CLUSTER, launcher="slurm"), "measure", "random", "none", 1, False, "a")
     with pytest.raises(InvalidInput, match="did you mean 'measure'"):
         make(backend="mesure")
 
@@ -245,3 +247,26 @@ def test_closing_ends_the_search(make: Callable[..., SearchPanel], opened: Opene
     assert panel.study is None
     with pytest.raises(InvalidInput, match="closed"):
         panel.start()
+
+
+def test_a_saved_simulator_is_offered_and_used(make: Callable[..., SearchPanel], tmp_path: Path) -> None:
+    path = tmp_path / "sim.npz"
+    save_knowledge(learn([pair()], Recipe("linear")), path)
+    panel = make(tmp_path / "trials.db", simulator=path)
+    assert panel._simulator.value == str(path)
+    assert {"cost-model", "none"} <= set(panel._simulator.options)
+    click_start(panel)
+    assert panel.wait(60)
+    assert panel.state.phase == "ended"
+    assert sum(p.role == "proposal" and p.predicted for p in panel.state.points) == 4
+
+
+@pytest.mark.parametrize("damage", ["no such file", "damaged", "no file's name"])
+def test_a_simulator_that_cannot_be_read_is_told_at_once(
+    make: Callable[..., SearchPanel], tmp_path: Path, damage: str
+) -> None:
+    path = tmp_path / ("sim.npz" if damage != "no file's name" else "cost-mode")
+    if damage == "damaged":
+        path.write_bytes(b"PK no zip")
+    with pytest.raises(InvalidInput):
+        make(simulator=path.name if damage == "no file's name" else path)

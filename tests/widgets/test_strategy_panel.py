@@ -1,4 +1,3 @@
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,8 +8,9 @@ from autosync_lab.errors import InvalidInput
 from autosync_lab.model import load_model
 from autosync_lab.simulator import CostModel
 from autosync_lab.space import StrategyBatch
-from autosync_lab.strategy import Strategy, build_strategy, builder_names
+from autosync_lab.strategy import build_strategy, builder_names
 from autosync_widgets import StrategyPanel
+from autosync_widgets.download_button import DownloadButton
 from autosync_widgets.wording import seconds_text
 
 MODEL, CLUSTER = load_model("vgg-mini"), load_cluster("emulated-4")
@@ -80,14 +80,23 @@ def test_what_is_predicted_is_labelled_simulated(show: Callable[..., StrategyPan
         assert f"{seconds_text(seconds)} (simulated)" in panel._table_of_facts.value
 
 
-def test_a_strategy_is_exported_as_json_that_can_be_read_again(show: Callable[..., StrategyPanel]) -> None:
-    own = build_strategy("byteps", MODEL, CLUSTER)
-    panel = show({"my own": own})
-    file = panel._json_file()
-    assert file.name == "my-own-vgg-mini-emulated-4.json"
-    assert Strategy.loads(file.text) == own
-    assert json.loads(file.text)["id"] == own.id
-    assert panel._page().text.count("Plotly.newPlot(") >= 1
+def test_the_figures_are_a_page(show: Callable[..., StrategyPanel]) -> None:
+    assert show({"my own": build_strategy("byteps", MODEL, CLUSTER)})._page().text.count("Plotly.newPlot(") >= 1
+
+
+def test_what_a_form_cannot_say_is_told_until_another_strategy_is_chosen(show: Callable[..., StrategyPanel]) -> None:
+    panel = show(["ps", "all-reduce"])
+    *_, horovod, page = [b for b in panel._export.children[0].children if isinstance(b, DownloadButton)]
+    assert (horovod.label, page.label) == ("Horovod module", "Figures as HTML")
+    click = {"say": "make"}
+    horovod._hear(None, click, [])
+    told = panel._export.children[1]
+    assert "Horovod has no parameter servers" in told.value
+    assert f"variable &#x27;{MODEL.variables[0].name}&#x27;" in told.value
+    panel.choose("all-reduce")
+    assert told.value == ""
+    horovod._hear(None, click, [])
+    assert told.value == ""
 
 
 def test_the_figure_has_what_is_shown(show: Callable[..., StrategyPanel]) -> None:

@@ -28,6 +28,19 @@ def test_a_stored_study_is_watched_by_its_name(tmp_path: Path) -> None:
         panel.study.events()
 
 
+def test_the_best_strategy_is_exported_once_there_is_one() -> None:
+    with Study(MODEL, CLUSTER, name="new") as study:
+        panel = StudyPanel(study)
+        with pytest.raises(InvalidInput, match="no trial has succeeded"):
+            panel._view._best()
+        study.run(1, 2, "random", "none", baselines=BASELINES, runner=FakeRunner())
+        chosen = panel._view._best()
+        assert study.best is not None
+        assert (chosen.strategy, chosen.model) == (study.best.strategy, MODEL)
+        assert chosen.label == f"best-{study.best.strategy_id}"
+        panel.close()
+
+
 def test_a_study_that_was_never_run_can_be_watched() -> None:
     with Study(MODEL, CLUSTER, name="new") as study:
         panel = StudyPanel(study)

@@ -41,7 +41,9 @@ class DownloadButton(anywidget.AnyWidget):
     label : str
     tooltip : str
     make : callable
-        Returns the file. What it raises on purpose is shown beside the button.
+        Returns the file. What it raises on purpose is told.
+    tell : callable, optional
+        Gets why there is no file, and "" when there is one; the words stand beside the button if None.
     """
 
     _esm = """
@@ -86,9 +88,15 @@ class DownloadButton(anywidget.AnyWidget):
     label = traitlets.Unicode().tag(sync=True)
     explanation = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, label: str, tooltip: str, make: Callable[[], TextFile | BytesFile]) -> None:
+    def __init__(
+        self,
+        label: str,
+        tooltip: str,
+        make: Callable[[], TextFile | BytesFile],
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
         super().__init__(label=label, explanation=tooltip)
-        self._make = make
+        self._make, self._tell = make, tell
         self.on_msg(self._hear)
 
     def _hear(self, _: Any, content: dict[str, Any], _buffers: Any) -> None:
@@ -97,6 +105,10 @@ class DownloadButton(anywidget.AnyWidget):
         try:
             file = self._make()
         except AutoSyncLabError as error:
-            self.send({"say": "failed", "error": str(error)})
+            if self._tell is not None:
+                self._tell(str(error))
+            self.send({"say": "failed", "error": str(error) if self._tell is None else ""})
             return
+        if self._tell is not None:
+            self._tell("")
         self.send({"say": "file", "name": file.name, "type": file.media_type}, buffers=[file.content])

@@ -12,8 +12,8 @@ from autosync_lab.space.space import StrategySpace
 Backend = Literal["measure", "simulate"]
 
 MOST_TRIALS = 100_000
-MEASURABLE = ("local", "emulated")
-"""Launchers that can start processes here."""
+MEASURABLE = ("local", "emulated", "ssh")
+"""Launchers that can start processes."""
 
 
 @dataclass(frozen=True)

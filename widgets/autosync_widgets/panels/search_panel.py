@@ -11,7 +11,7 @@ from autosync_lab.errors import AutoSyncLabError, InvalidInput
 from autosync_lab.model.spec import ModelSpec
 from autosync_lab.runtime.trial import Trial
 from autosync_lab.search import ALGORITHMS
-from autosync_lab.simulator import SIMULATORS, Calibration
+from autosync_lab.simulator import SIMULATORS, Calibration, make_simulator
 from autosync_lab.space.space import StrategySpace
 from autosync_lab.study.study import DEFAULT_ALGORITHM, DEFAULT_SIMULATOR, Study
 from autosync_widgets.panels.given import given_cluster, given_model
@@ -56,6 +56,8 @@ class SearchPanel(Panel):
         What is searched; what the default constraints leave if None.
     backend : {"measure", "simulate"}, optional
         What is chosen at first; measuring, where model and cluster can run here, if None.
+    simulator : str or path, optional
+        What is chosen at first: a name, or a saved simulator's file (.npz), which the list then offers too.
     n_trials : int
         What is chosen at first.
     steps, warmup : int
@@ -83,6 +85,7 @@ class SearchPanel(Panel):
         *,
         space: StrategySpace | None = None,
         backend: Backend | None = None,
+        simulator: str | Path = DEFAULT_SIMULATOR,
         n_trials: int = DEFAULT_TRIALS,
         steps: int = 5,
         warmup: int = 1,
@@ -104,7 +107,7 @@ class SearchPanel(Panel):
         if backend is not None and backend not in BACKENDS:
             raise InvalidInput("unknown backend", where="backend", received=backend, valid=BACKENDS)
         self._round_trip = RoundTrip()
-        self._view = StudyView()
+        self._view = StudyView(lambda: self._thread.study)
         self._heading = text("autosync-facts")
         self._backend = ipywidgets.ToggleButtons(
             options=[(label, name) for name, label in BACKENDS.items()],
@@ -115,8 +118,14 @@ class SearchPanel(Panel):
         )
         self._backend_words = text("autosync-why")
         self._algorithm = dropdown("Algorithm", tuple(ALGORITHMS), DEFAULT_ALGORITHM, _ALGORITHM_WORDS)
+        first = str(simulator)
+        if first not in SIMULATORS:
+            make_simulator(first, self._model, self._cluster)  # a wrong name or a damaged file is told now
         self._simulator = dropdown(
-            "Simulator", SIMULATORS, DEFAULT_SIMULATOR, "What predicts step times, so that few strategies need a trial."
+            "Simulator",
+            tuple(dict.fromkeys((*SIMULATORS, first))),
+            first,
+            "What predicts step times, so that few strategies need a trial.",
         )
         self._trials = ipywidgets.BoundedIntText(
             n_trials,

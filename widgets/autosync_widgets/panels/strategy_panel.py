@@ -15,7 +15,7 @@ from autosync_lab.strategy.spec import Strategy
 from autosync_lab.strategy.validate import validate_strategy
 from autosync_widgets.choices import StrategyChoice, strategy_choices, strategy_options
 from autosync_widgets.download_button import DownloadButton, TextFile
-from autosync_widgets.figure_file import figure_file, file_name
+from autosync_widgets.figure_file import figure_file
 from autosync_widgets.figures.strategy_diff import (
     ASPECTS,
     StrategyDiff,
@@ -29,7 +29,9 @@ from autosync_widgets.figures.variable_plans import VariablePlan, variable_plans
 from autosync_widgets.live_figure import LiveFigure
 from autosync_widgets.panels.given import given_cluster, given_model
 from autosync_widgets.panels.panel import Panel, dropdown, heading, notice, row, text
+from autosync_widgets.panels.strategy_export import StrategyExport
 from autosync_widgets.strategy_facts import StrategyFacts, strategy_facts, strategy_facts_html
+from autosync_widgets.strategy_file import ChosenStrategy
 from autosync_widgets.throttle import Throttle
 from autosync_widgets.variable_table import Cell, Column, Row, VariableTable
 from autosync_widgets.wording import bytes_text
@@ -107,8 +109,8 @@ class StrategyPanel(Panel):
             indent=False,
             layout={"width": "auto"},
         )
-        self._json = DownloadButton("Strategy as JSON", "Download the first strategy, to train with.", self._json_file)
         page = DownloadButton("Figures as HTML", "Download the figures as a page of its own.", self._page)
+        self._export = StrategyExport("Download the first", self._chosen, (page,))
         self._facts = text("autosync-facts")
         self._notice = text("autosync-notices")
         self._table_of_facts = text("autosync-facts")
@@ -122,7 +124,8 @@ class StrategyPanel(Panel):
         super().__init__(
             [
                 self._facts,
-                row(self._first, self._second, self._json, page),
+                row(self._first, self._second),
+                self._export,
                 self._notice,
                 self._table_of_facts,
                 self._traffic,
@@ -172,6 +175,7 @@ class StrategyPanel(Panel):
         return build_strategy(choice, self._model, self._cluster)
 
     def _show(self) -> None:
+        self._export.forget()
         names = dict.fromkeys(str(n) for n in (self._first.value, self._second.value) if n != NOBODY)
         try:
             self._shown = {name: self._strategy(name) for name in names}
@@ -222,9 +226,8 @@ class StrategyPanel(Panel):
             simulated = [replace(f, simulated_s=t) for f, t in zip(facts, times, strict=True)]
             self._table_of_facts.value = strategy_facts_html(simulated)
 
-    def _json_file(self) -> TextFile:
-        name = f"{self._first.value}-{self._model.name}-{self._cluster.name}"
-        return TextFile(f"{file_name(name)}.json", self.strategy.dumps() + "\n", "application/json")
+    def _chosen(self) -> ChosenStrategy:
+        return ChosenStrategy(str(self._first.value), self.strategy, self._model, self._cluster)
 
     def _page(self) -> TextFile:
         name = f"{'-'.join(self._shown)}-{self._model.name}-{self._cluster.name}"

@@ -40,7 +40,7 @@ class StudyPanel(Panel):
     def __init__(self, study: Study | str | Path, name: str | None = None) -> None:
         self._follower: StudyFollower | None = None
         self._study, self._is_own = opened_study(study, name)
-        self._view = StudyView()
+        self._view = StudyView(lambda: self._study)
         super().__init__([text("autosync-facts", heading(self._study.name)), self._view.root])
         self._follower = StudyFollower(self._study, self._view.show)
         self._follower.look()

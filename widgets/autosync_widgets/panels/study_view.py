@@ -1,18 +1,23 @@
 """The part of a panel that shows a study: progress, figures, tables, failures, downloads."""
 
 import tempfile
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
 import ipywidgets
 
+from autosync_lab.errors import InvalidInput
+from autosync_lab.study.study import Study
 from autosync_widgets.download_button import BytesFile, DownloadButton, TextFile
 from autosync_widgets.figure_file import figure_file, file_name
 from autosync_widgets.figures.predicted_vs_measured import draw_predictions, predictions
 from autosync_widgets.figures.search_progress import draw_search_progress, search_progress
 from autosync_widgets.live_figure import LiveFigure
 from autosync_widgets.panels.panel import notice, row, status, text
+from autosync_widgets.panels.strategy_export import StrategyExport
 from autosync_widgets.results_table import notice_html
+from autosync_widgets.strategy_file import ChosenStrategy
 from autosync_widgets.study_state import StudyState, study_progress
 from autosync_widgets.study_tables import (
     failure_html,
@@ -37,6 +42,11 @@ PREDICTIONS_DESCRIPTION = (
 class StudyView:
     """Widgets only: `show` makes them show a state; what has not changed is not sent.
 
+    Parameters
+    ----------
+    study : callable, optional
+        The study that is shown, for its best strategy; returns None before there is one.
+
     Attributes
     ----------
     root : Widget
@@ -44,7 +54,8 @@ class StudyView:
         What is shown.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, study: Callable[[], Study | None] = lambda: None) -> None:
+        self._study = study
         self.state = StudyState("")
         self._bar = ipywidgets.FloatProgress(min=0.0, max=1.0, tooltip="How much of what was asked for is done.")
         self._status = text("autosync-status")
@@ -58,7 +69,7 @@ class StudyView:
         self._failure_numbers: tuple[int, ...] = ()
         self._warning = ("", "")
         downloads = row(
-            ipywidgets.Label("Download"),
+            ipywidgets.Label("Download the study"),
             DownloadButton("Trials as CSV", "One row per trial: role, step time, prediction, strategy.", self._csv),
             DownloadButton(
                 "Trials as Parquet", "Whole trials with strategies, for other machines and versions.", self._parquet
@@ -76,6 +87,7 @@ class StudyView:
                 row(self._fastest, self._latest, css_class="autosync-study-tables"),
                 self._failures,
                 self._left_out,
+                StrategyExport("Download the best", self._best),
                 downloads,
             ]
         )
@@ -117,6 +129,13 @@ class StudyView:
         kept = dict(zip(self._failure_numbers, self._failures.children, strict=True))
         self._failures.children = [kept.get(n) or ipywidgets.HTML(failure_html(n, trial)) for n, trial in failed]
         self._failure_numbers = numbers
+
+    def _best(self) -> ChosenStrategy:
+        study = self._study()
+        best = None if study is None else study.best
+        if study is None or best is None or best.strategy is None:
+            raise InvalidInput("there is no best strategy yet: no trial has succeeded")
+        return ChosenStrategy(f"best-{best.strategy_id}", best.strategy, study.model, study.cluster)
 
     def _csv(self) -> TextFile:
         from autosync_lab.study.frame import study_frame
