@@ -1,29 +1,42 @@
 # make lab    set up, then open JupyterLab on the explorer notebook
+# make class  set up, then serve the Explorer alone as a page
 # make demo   set up, then the same main job in the terminal
 # make test   set up, then run all checks and tests
+# make docs   set up, then write the reference to build/docs
 # make dataset  set up, then measure what the data set lacks (hours; stop it whenever you like, it goes on)
 
 PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/stamps
+LAB := $(BIN)/jupyter lab --ServerApp.ip=127.0.0.1 --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+LIGHT := not cluster and not browser
 
-.PHONY: lab demo test dataset setup lint format check-fast lock clean
+.PHONY: lab class demo test docs dataset setup lint format check-fast lock clean
 .DELETE_ON_ERROR:
 
 lab: setup
-	$(BIN)/jupyter lab --ServerApp.ip=127.0.0.1 --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate notebooks/01_first_trial.ipynb
+	$(LAB) notebooks/01_first_trial.ipynb
+
+# One document fills the page: JupyterLab's single-document mode.
+class: setup
+	$(LAB) --ServerApp.root_dir=$(CURDIR)/notebooks/class --LabApp.default_url=/doc/tree/explorer.ipynb
 
 demo: setup
 	$(BIN)/autosync-lab demo
 
+# Tests without workers and browsers share the cores; the others have the machine for themselves.
 test: setup lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 -m "$(LIGHT)"
+	$(BIN)/python -m pytest -m "not ($(LIGHT))"
 
 dataset: setup
 	$(BIN)/autosync-lab collect autosync_lab/study/data_set/measured
 
+docs: setup
+	$(BIN)/python tools/make_reference.py
+
 check-fast: setup lint
-	$(BIN)/python -m pytest -m "not cluster and not browser and not notebook"
+	$(BIN)/python -m pytest -n 2 -m "$(LIGHT) and not notebook"
 
 lint: setup
 	$(BIN)/ruff check .

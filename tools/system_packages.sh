@@ -18,6 +18,8 @@ need nsenter util-linux required
 need sysctl procps required
 need hostname hostname required
 need chromium chromium optional
+need ssh openssh-client optional
+need sshd openssh-server optional
 [ -d /usr/share/fonts/truetype/dejavu ] || missing_optional="$missing_optional fonts-dejavu-core"
 [ -d /usr/share/fonts/truetype/liberation ] || [ -d /usr/share/fonts/truetype/liberation2 ] ||
     missing_optional="$missing_optional fonts-liberation"
@@ -45,6 +47,6 @@ if [ -n "$missing_required" ]; then
     echo "system packages: missing$missing_required; as root: apt-get install$missing_required" >&2
 fi
 if [ -n "$missing_optional" ]; then
-    echo "system packages: for the browser tests, as root: apt-get install$missing_optional" >&2
+    echo "system packages: for ssh clusters and some tests, as root: apt-get install$missing_optional" >&2
 fi
 [ -z "$missing_required" ]
