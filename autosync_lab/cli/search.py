@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--algorithm", default="autosync", help="autosync, genetic or random (%(default)s)")
     parser.add_argument(
         "--simulator",
-        default="cost-model",
-        help="cost-model, linear, gp, boosted, rnn, gat, ensemble, none, or a saved one's file (%(default)s)",
+        default="gp",
+        help="gp, cost-model, linear, boosted, rnn, gat, ensemble, none, or a saved one's file (%(default)s)",
     )
     parser.add_argument("--steps", type=whole(1), default=DEFAULT_STEPS, help="timed steps per trial (%(default)s)")
     parser.add_argument(

@@ -42,7 +42,8 @@ proposes must be a function of these and of what it was asked and told."""
 
 DEFAULT_BATCH_SIZE = 8
 DEFAULT_ALGORITHM = "autosync"
-DEFAULT_SIMULATOR = "cost-model"
+DEFAULT_SIMULATOR = "gp"
+"""It ranks the shipped trials best, from few of a pair as from many (`autosync-lab rank`)."""
 FINAL_REPEATS = 5
 
 
@@ -213,7 +214,7 @@ class Study:
             simulator. None is the study's own one; that of a new study is "autosync".
         simulator : str or Simulator, optional
             A name that `autosync_lab.simulator.make_simulator` knows ("none" for none), the file of a saved one, or one
-            that is not fitted yet. None is the study's own one; that of a new study is "cost-model".
+            that is not fitted yet. None is the study's own one; that of a new study is "gp".
         baselines : sequence of str, optional
             Builders. None is the study's own ones; those of a new study are all of the space's semantics. Builders
             that have no strategy here are left out, which an event says.

@@ -197,7 +197,7 @@ def test_what_is_simulated_says_so_everywhere(make: Callable[..., SearchPanel], 
 
 def test_settings_name_the_study(make: Callable[..., SearchPanel]) -> None:
     panel = make()
-    assert panel._name.placeholder == "small on two-nodes, autosync, cost-model"
+    assert panel._name.placeholder == "small on two-nodes, autosync, gp"
     panel._lossy.value = True
     panel._simulator.value = "none"
     panel._backend.value = "simulate"
