@@ -43,7 +43,7 @@ proposes must be a function of these and of what it was asked and told."""
 DEFAULT_BATCH_SIZE = 8
 DEFAULT_ALGORITHM = "autosync"
 DEFAULT_SIMULATOR = "gp"
-"""It ranks the shipped trials best, from few of a pair as from many (`autosync-lab rank`)."""
+"""`autosync-lab rank` on the shipped trials: best after 60 of a pair, and after 8 no worse than the cost model."""
 FINAL_REPEATS = 5
 
 
